@@ -1,0 +1,144 @@
+//! Deaths, programs and cases for the detectors' tests.
+
+use scapfile::{Capture, Item};
+use std::ops::ControlFlow;
+
+use super::{Case, DEFAULT_HOT_CALLS};
+use crate::episodes::{Death, Delivery, MappingCheck, PageUse};
+use crate::fault::Fault;
+use crate::finding::{Moment, ProcessRef};
+use crate::ledger::{Ledger, ProgramUse};
+use crate::signal::{SIGSEGV, WaitStatus};
+use crate::state::Containers;
+use crate::summary::Summary;
+use crate::vsyscall::Mode;
+
+pub const ABSENT_FETCH: u32 = 154;
+pub const PRESENT_FETCH: u32 = 153;
+pub const ABSENT_READ: u32 = 26;
+
+const TID: i64 = 308;
+
+fn moment(event: u64, timestamp_ns: u64) -> Moment {
+    Moment { event, timestamp_ns, tid: TID }
+}
+
+fn process() -> ProcessRef {
+    ProcessRef {
+        comm: Some("entrypoint.sh".into()),
+        exe: Some("/bin/bash".into()),
+        pid: TID,
+        tid: TID,
+        ..Default::default()
+    }
+}
+
+fn fault(address: u64, error: u32, at: Moment) -> Fault {
+    Fault { at, address, ip: address, error }
+}
+
+fn delivery(fault: Fault) -> Delivery {
+    let at = moment(fault.at.event + 2, fault.at.timestamp_ns + 2);
+    Delivery { at, signal: SIGSEGV, sender: None, fault: Some(fault) }
+}
+
+/// A death by SIGSEGV right after a fault at `address`.
+pub fn death(address: u64, error: u32) -> Death {
+    let fault = fault(address, error, moment(1, 1));
+    Death {
+        process: process(),
+        container: None,
+        signal: SIGSEGV,
+        status: Some(WaitStatus(SIGSEGV.into())),
+        exit: Some(moment(5, 5)),
+        delivery: Some(delivery(fault)),
+        fault: Some(fault),
+        handler_ran: false,
+        sender: None,
+        exec: Some(moment(0, 0)),
+        born: None,
+        last_calls: Vec::new(),
+        libraries: Vec::new(),
+        mapping: Some(MappingCheck { seen: 1, holds: false, nearest: Some((0x1000, 0x2000)) }),
+    }
+}
+
+/// A program that faulted once at `address` and lived; `caught`: it caught a signal.
+pub fn program(address: u64, error: u32, caught: bool) -> ProgramUse {
+    let fault = fault(address, error, moment(1, 1));
+    let mut page_use = PageUse::default();
+    page_use.note(fault, caught.then(|| delivery(fault)));
+    ProgramUse { process: process(), container: None, page_use, processes: 1 }
+}
+
+/// A program whose calls at `address` were emulated `count` times, `step_ns` apart.
+pub fn program_calling(address: u64, error: u32, count: u64, step_ns: u64) -> ProgramUse {
+    let mut page_use = PageUse::default();
+    for call in 0..count {
+        page_use.note(fault(address, error, moment(call + 1, call * step_ns)), None);
+    }
+    ProgramUse { process: process(), container: None, page_use, processes: 1 }
+}
+
+/// Deaths of one program after a fault at `address`, at these times.
+pub fn deaths_at(address: u64, error: u32, times: &[u64]) -> Ledger {
+    let mut ledger = Ledger::default();
+    for time in times {
+        ledger.death(Death { exit: Some(moment(5, *time)), ..death(address, error) });
+    }
+    ledger
+}
+
+/// Asks `question` of a case with nothing in it but the kernel's mode.
+pub fn case<T>(mode: Mode, question: impl FnOnce(&Case<'_>) -> T) -> T {
+    case_with(mode, Ledger::default(), question)
+}
+
+/// Asks `question` of a case with these happenings.
+pub fn case_with<T>(mode: Mode, ledger: Ledger, question: impl FnOnce(&Case<'_>) -> T) -> T {
+    ask(mode, &ledger, &Summary::default(), question)
+}
+
+/// Asks `question` of a case whose capture has one event of each type.
+pub fn case_of_events<T>(types: &[u16], ledger: Ledger, question: impl FnOnce(&Case<'_>) -> T) -> T {
+    let mut summary = Summary::default();
+    let mut capture = Capture::read(std::io::Cursor::new(capture_of(types)), None).expect("a capture");
+    capture.visit(|item| {
+        if let Item::Event(event) = item {
+            summary.note(&event);
+        }
+        ControlFlow::Continue(())
+    });
+    assert_eq!(capture.damage(), None);
+    ask(Mode::Unknown, &ledger, &summary, question)
+}
+
+fn ask<T>(mode: Mode, ledger: &Ledger, summary: &Summary, question: impl FnOnce(&Case<'_>) -> T) -> T {
+    let containers = Containers::default();
+    question(&Case { ledger, summary, mode, damage: None, containers: &containers, hot_calls: DEFAULT_HOT_CALLS })
+}
+
+/// A capture of events without parameters.
+fn capture_of(types: &[u16]) -> Vec<u8> {
+    let mut bytes = block(0x0A0D_0D0A, &[0x4d, 0x3c, 0x2b, 0x1a, 1, 0, 2, 0, 255, 255, 255, 255, 255, 255, 255, 255]);
+    for (number, event_type) in types.iter().enumerate() {
+        let mut body = vec![0, 0];
+        body.extend((number as u64 + 1).to_le_bytes());
+        body.extend(TID.to_le_bytes());
+        body.extend(26u32.to_le_bytes());
+        body.extend(event_type.to_le_bytes());
+        body.extend(0u32.to_le_bytes());
+        bytes.extend(block(0x216, &body));
+    }
+    bytes
+}
+
+fn block(number: u32, body: &[u8]) -> Vec<u8> {
+    let padded = body.len().next_multiple_of(4);
+    let total = u32::try_from(padded + 12).expect("a small block");
+    let mut bytes = [number.to_le_bytes(), total.to_le_bytes()].concat();
+    bytes.extend(body);
+    bytes.resize(8 + padded, 0);
+    bytes.extend(total.to_le_bytes());
+    bytes
+}

@@ -1,0 +1,220 @@
+//! One file per finding: each says when the finding is there, how sure it is and what goes with it.
+//!
+//! A death is claimed by exactly one detector, the first in [`DEATHS`] that wants it, so that a
+//! vsyscall verdict is never the default.
+
+mod capture_truncated;
+mod crash_bad_access;
+mod crash_loop;
+mod crash_null_deref;
+mod crash_signal;
+mod crash_wild_jump;
+mod events_dropped;
+mod page_faults_not_captured;
+mod vsyscall_emulated_hot;
+mod vsyscall_misaligned_jump;
+mod vsyscall_none_crash;
+mod vsyscall_read;
+mod vsyscall_sigsegv_handled;
+
+#[cfg(test)]
+pub(crate) mod examples;
+
+use crate::episodes::{Death, call_name};
+use crate::finding::{Confidence, Evidence, Facts, Finding, ProcessRef, Severity, address};
+use crate::ledger::{Deaths, KEPT, Ledger, ProgramUse};
+use crate::signal;
+use crate::state::{ContainerId, Containers};
+use crate::summary::Summary;
+use crate::vsyscall::Mode;
+
+pub use capture_truncated::Damaged;
+pub use vsyscall_emulated_hot::DEFAULT_HOT_CALLS;
+
+/// Everything the detectors go by, at the end of the capture.
+#[derive(Debug, Clone, Copy)]
+pub struct Case<'a> {
+    /// What happened.
+    pub ledger: &'a Ledger,
+    /// What the capture holds.
+    pub summary: &'a Summary,
+    /// How the kernel treats the vsyscall page.
+    pub mode: Mode,
+    /// Why reading ended early, if it did.
+    pub damage: Option<&'a Damaged>,
+    /// Containers, as known at the end.
+    pub containers: &'a Containers,
+    /// Calls in a second from which on emulation counts as hot.
+    pub hot_calls: u64,
+}
+
+/// What a detector makes of a death it claims.
+#[derive(Debug, Clone, PartialEq)]
+struct Verdict {
+    id: &'static str,
+    severity: Severity,
+    confidence: Confidence,
+    facts: Facts,
+}
+
+/// A detector of deaths; `None`: not one of mine.
+type Claim = fn(&Death, &Case<'_>) -> Option<Verdict>;
+
+const DEATHS: [Claim; 7] = [
+    vsyscall_none_crash::claim,
+    vsyscall_misaligned_jump::claim,
+    vsyscall_read::claim,
+    crash_null_deref::claim,
+    crash_wild_jump::claim,
+    crash_bad_access::claim,
+    crash_signal::claim,
+];
+
+/// A detector of what programs did in the vsyscall page and lived.
+type Watch = fn(&ProgramUse, &Case<'_>) -> Option<Finding>;
+
+const USES: [Watch; 4] =
+    [vsyscall_sigsegv_handled::find, vsyscall_emulated_hot::find, vsyscall_misaligned_jump::find, vsyscall_read::find];
+
+/// A detector that looks at the case as a whole.
+type Survey = fn(&Case<'_>) -> Option<Finding>;
+
+const WHOLE: [Survey; 3] = [page_faults_not_captured::find, events_dropped::find, capture_truncated::find];
+
+/// All findings: the worst first, then in the order of events.
+#[must_use]
+pub fn all(case: &Case<'_>) -> Vec<Finding> {
+    let deaths: Vec<(&Deaths, Finding)> =
+        case.ledger.deaths().iter().map(|deaths| (deaths, death(deaths, case))).collect();
+    let mut findings = crash_loop::find(&deaths);
+    findings.extend(deaths.into_iter().map(|(_, finding)| finding));
+    for program in case.ledger.uses() {
+        findings.extend(USES.iter().filter_map(|find| find(program, case)));
+    }
+    findings.extend(WHOLE.iter().filter_map(|find| find(case)));
+    findings.sort_by_key(|finding| (finding.severity, finding.evidence.first().map_or(u64::MAX, |first| first.event)));
+    findings
+}
+
+fn death(deaths: &Deaths, case: &Case<'_>) -> Finding {
+    let first = &deaths.first;
+    let verdict =
+        DEATHS.iter().find_map(|claim| claim(first, case)).unwrap_or_else(|| crash_signal::verdict(first, case));
+    let mut facts = death_facts(deaths);
+    facts.extend(verdict.facts);
+    let Verdict { id, severity, confidence, .. } = verdict;
+    let mut finding = about(id, severity, &first.process, first.container, case);
+    finding.confidence = confidence;
+    finding.facts = facts;
+    finding.evidence = death_evidence(first);
+    finding
+}
+
+/// A finding about a process, still without facts and evidence.
+fn about(
+    id: &'static str,
+    severity: Severity,
+    process: &ProcessRef,
+    container: Option<ContainerId>,
+    case: &Case<'_>,
+) -> Finding {
+    let container = container.map(|container| case.containers.show(container));
+    Finding { process: Some(process.clone()), container, ..Finding::of_capture(id, severity) }
+}
+
+/// The facts that go with every death.
+fn death_facts(deaths: &Deaths) -> Facts {
+    let death = &deaths.first;
+    let mut facts = Facts::default();
+    facts.set("count", deaths.count);
+    facts.set("pids", deaths.pids.clone());
+    let gaps: Vec<u64> = deaths.times_ns.windows(2).map(|pair| pair[1].saturating_sub(pair[0])).take(KEPT).collect();
+    if !gaps.is_empty() {
+        facts.set("gaps_ns", gaps);
+    }
+    facts.set_known("signal", signal::crash_name(death.signal));
+    if let Some(status) = death.status {
+        facts.set("exit_status", status.shown());
+        facts.set("core_dumped", status.core_dumped());
+    }
+    if let Some(sender) = &death.sender {
+        facts.set("sent_by", serde_json::json!({ "comm": sender.comm, "pid": sender.pid }));
+    }
+    let at = death.at();
+    facts.set_known("after_exec_ns", death.exec.map(|exec| at.since(&exec)));
+    facts.set_known("lifetime_ns", death.born.map(|born| at.since(&born)));
+    if death.handler_ran {
+        facts.set("handler_ran", true);
+    }
+    if let Some(fault) = &death.fault {
+        facts.set("fault_address", address(fault.address));
+        facts.set("fault_access", fault.access().name());
+        facts.set("fault_error", fault.error_names());
+        if let Some(delivery) = &death.delivery {
+            facts.set("fault_to_signal_ns", delivery.at.since(&fault.at));
+            facts.set("events_between", delivery.at.event.saturating_sub(fault.at.event + 1));
+        }
+        facts.extend(mapping_facts(death, fault.address));
+    }
+    let calls: Vec<serde_json::Value> = death
+        .last_calls
+        .iter()
+        .filter_map(|call| {
+            let before_death_ns = at.timestamp_ns.saturating_sub(call.timestamp_ns);
+            let name = call_name(call)?;
+            Some(serde_json::json!({ "event": call.event, "name": name, "before_death_ns": before_death_ns }))
+        })
+        .collect();
+    if !calls.is_empty() {
+        facts.set("last_syscalls", calls);
+    }
+    if !death.libraries.is_empty() {
+        facts.set("libraries", death.libraries.clone());
+    }
+    facts
+}
+
+/// Was the address one that the process had mapped?
+fn mapping_facts(death: &Death, fault_address: u64) -> Facts {
+    /// User space ends here on x86-64 with four-level page tables.
+    const USER_END: u64 = 0x8000_0000_0000;
+    let mut facts = Facts::default();
+    let Some(check) = death.mapping else { return facts };
+    if check.holds {
+        facts.set("address_mapped", "yes");
+    } else if !(crate::ledger::NULL_END..USER_END).contains(&fault_address) {
+        facts.set("address_mapped", "no");
+    } else if check.seen > 0 {
+        // The program file and the stack are mapped without an event.
+        facts.set("address_mapped", "not-seen");
+    }
+    facts.set("mappings_seen", check.seen);
+    facts
+        .set_known("nearest_mapping", check.nearest.map(|(start, end)| format!("{}-{}", address(start), address(end))));
+    facts
+}
+
+fn death_evidence(death: &Death) -> Vec<Evidence> {
+    let mut evidence = Vec::new();
+    if let Some(fault) = &death.fault {
+        evidence.push(fault.evidence());
+    }
+    if let Some(delivery) = &death.delivery {
+        let name = signal::crash_name(delivery.signal).unwrap_or_default();
+        let sender = delivery.sender.map_or_else(|| "the kernel".into(), |sender| format!("pid {sender}"));
+        evidence.push(Evidence::new(delivery.at, "signaldeliver", format!("sig={name} from={sender}")));
+    }
+    if let (Some(exit), Some(status)) = (death.exit, death.status) {
+        evidence.push(Evidence::new(exit, "procexit", format!("status={} exit_status={}", status.0, status.shown())));
+    }
+    evidence
+}
+
+/// How sure a death that a fault explains is: every step recorded, or one inferred.
+fn confidence_of_fault(death: &Death) -> Confidence {
+    match (&death.delivery, &death.exit) {
+        (Some(_), Some(_)) if !death.handler_ran => Confidence::Certain,
+        (None, None) => Confidence::Possible,
+        _ => Confidence::Likely,
+    }
+}

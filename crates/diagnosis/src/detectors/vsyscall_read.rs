@@ -1,0 +1,58 @@
+//! vsyscall-read: the vsyscall page was read (or written), not called. Programs that look into it
+//! for functions die under `none` and `xonly`; scanners do it to find gadgets.
+
+use super::{Case, Verdict, about, confidence_of_fault};
+use crate::episodes::Death;
+use crate::fault::{Access, Fault};
+use crate::finding::{Evidence, Facts, Finding, Severity, address};
+use crate::ledger::ProgramUse;
+
+fn is_read(fault: &Fault) -> bool {
+    fault.in_vsyscall_page() && fault.access() != Access::Fetch
+}
+
+/// Claims deaths after a read of the page.
+pub fn claim(death: &Death, _: &Case<'_>) -> Option<Verdict> {
+    death.fault.filter(is_read)?;
+    Some(Verdict {
+        id: "vsyscall-read",
+        severity: Severity::Error,
+        confidence: confidence_of_fault(death),
+        facts: Facts::default(),
+    })
+}
+
+/// Finds programs that did it and lived.
+pub fn find(program: &ProgramUse, case: &Case<'_>) -> Option<Finding> {
+    let touched = program.page_use.read?;
+    let fault = touched.first;
+    let mut finding = about("vsyscall-read", Severity::Warning, &program.process, program.container, case);
+    finding.facts.set("count", touched.count);
+    finding.facts.set("fault_address", address(fault.address));
+    finding.facts.set("fault_access", fault.access().name());
+    finding.evidence.push(fault.evidence());
+    if let Some(delivery) = touched.delivery {
+        finding.evidence.push(Evidence::new(delivery.at, "signaldeliver", "sig=SIGSEGV from=the kernel"));
+    }
+    Some(finding)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::examples::{ABSENT_FETCH, ABSENT_READ, case, death, program};
+    use super::*;
+    use crate::vsyscall::{Mode, PAGE};
+
+    #[test]
+    fn reads_are_claimed_and_calls_are_not() {
+        assert!(case(Mode::None, |case| claim(&death(PAGE + 0x3c, ABSENT_READ), case)).is_some());
+        assert_eq!(case(Mode::None, |case| claim(&death(PAGE, ABSENT_FETCH), case)), None);
+        assert_eq!(case(Mode::None, |case| claim(&death(PAGE - 1, ABSENT_READ), case)), None);
+    }
+
+    #[test]
+    fn a_read_that_was_caught_is_found() {
+        let found = case(Mode::None, |case| find(&program(PAGE + 0x3c, ABSENT_READ, true), case)).expect("found");
+        assert_eq!(found.severity, Severity::Warning);
+    }
+}

@@ -1,0 +1,57 @@
+//! vsyscall-sigsegv-handled: a call into the page brought SIGSEGV, and the program caught it and lived.
+
+use super::{Case, about};
+use crate::finding::{Evidence, Finding, Severity, address};
+use crate::ledger::ProgramUse;
+
+/// Finds programs that did. If they died of it after all, the death is the finding.
+pub fn find(program: &ProgramUse, case: &Case<'_>) -> Option<Finding> {
+    let touched = program.page_use.handled?;
+    let fault = touched.first;
+    let died_of_it = case.ledger.deaths().iter().any(|deaths| {
+        deaths.first.handler_ran
+            && deaths.first.container == program.container
+            && deaths.pids.contains(&program.process.pid)
+    });
+    if died_of_it {
+        return None;
+    }
+    let mut finding = about("vsyscall-sigsegv-handled", Severity::Warning, &program.process, program.container, case);
+    let facts = &mut finding.facts;
+    facts.set("count", touched.count);
+    facts.set_known("call", fault.vsyscall().map(|call| serde_json::json!(call)));
+    if !fault.is_protection_violation() {
+        facts.set("vsyscall_mode", "none");
+    }
+    facts.set("signal", "SIGSEGV");
+    facts.set("fault_address", address(fault.address));
+    facts.set("fault_access", fault.access().name());
+    facts.set("fault_error", fault.error_names());
+    match program.page_use.exited {
+        Some(status) => {
+            facts.set("outcome", "exited");
+            facts.set("own_exit_status", status);
+        }
+        None => facts.set("outcome", "alive"),
+    }
+    finding.evidence.push(fault.evidence());
+    if let Some(delivery) = touched.delivery {
+        facts.set("fault_to_signal_ns", delivery.at.since(&fault.at));
+        finding.evidence.push(Evidence::new(delivery.at, "signaldeliver", "sig=SIGSEGV from=the kernel"));
+    }
+    Some(finding)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::examples::{ABSENT_FETCH, case, program};
+    use super::*;
+    use crate::vsyscall::{Mode, PAGE};
+
+    #[test]
+    fn a_caught_call_is_found_and_an_emulated_one_is_not() {
+        let found = case(Mode::None, |case| find(&program(PAGE + 0x400, ABSENT_FETCH, true), case)).expect("found");
+        assert_eq!(found.facts.get("call"), Some(&"time".into()));
+        assert_eq!(case(Mode::Xonly, |case| find(&program(PAGE + 0x400, ABSENT_FETCH, false), case)), None);
+    }
+}

@@ -1,0 +1,177 @@
+//! What happens to processes: signals delivered, uses of the vsyscall page that went well, deaths.
+
+use scapfile::{schema, syscalls};
+
+use crate::fault::{Access, Fault};
+use crate::finding::{Moment, ProcessRef, Relative};
+use crate::signal::WaitStatus;
+use crate::state::{ContainerId, Generic, RecentCall};
+use crate::vsyscall::Call;
+
+/// Length of the window in which the peak rate is counted.
+const WINDOW_NS: u64 = 1_000_000_000;
+
+/// A signal delivered that ends a process unless the process catches it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Delivery {
+    /// The `signaldeliver` event.
+    pub at: Moment,
+    /// The signal.
+    pub signal: u8,
+    /// The process that sent it; `None` where the kernel did.
+    pub sender: Option<i64>,
+    /// The page fault right before it on the same thread.
+    pub fault: Option<Fault>,
+}
+
+/// Calls into the vsyscall page after which the thread went on: the kernel emulated them.
+#[derive(Debug, Clone)]
+pub struct Emulated {
+    /// How often each call was made, in the order of [`Call::ALL`].
+    pub calls: [u64; 3],
+    /// The first.
+    pub first: Fault,
+    /// The last.
+    pub last: Moment,
+    /// The most calls within one second.
+    pub peak: u64,
+    window_start_ns: u64,
+    window: u64,
+}
+
+impl Emulated {
+    fn start(fault: Fault) -> Self {
+        let window_start_ns = fault.at.timestamp_ns;
+        Self { calls: [0; 3], first: fault, last: fault.at, peak: 0, window_start_ns, window: 0 }
+    }
+
+    #[inline]
+    fn count(&mut self, call: Call, at: Moment) {
+        self.calls[call as usize] += 1;
+        self.last = at;
+        if at.timestamp_ns.wrapping_sub(self.window_start_ns) >= WINDOW_NS {
+            self.window_start_ns = at.timestamp_ns;
+            self.window = 0;
+        }
+        self.window += 1;
+        self.peak = self.peak.max(self.window);
+    }
+
+    /// All calls.
+    #[must_use]
+    pub fn total(&self) -> u64 {
+        self.calls.iter().sum()
+    }
+}
+
+/// Something else done in the vsyscall page, again and again.
+#[derive(Debug, Clone, Copy)]
+pub struct Touched {
+    /// How often.
+    pub count: u64,
+    /// The first time.
+    pub first: Fault,
+    /// The signal that the first time brought, if any.
+    pub delivery: Option<Delivery>,
+}
+
+fn touch(touched: &mut Option<Touched>, fault: Fault, delivery: Option<Delivery>) {
+    touched.get_or_insert(Touched { count: 0, first: fault, delivery }).count += 1;
+}
+
+/// What a process did in the vsyscall page and lived.
+#[derive(Debug, Clone, Default)]
+pub struct PageUse {
+    /// Calls that the kernel emulated.
+    pub emulated: Option<Emulated>,
+    /// Calls that brought a signal, which the program caught.
+    pub handled: Option<Touched>,
+    /// Jumps off the entry points.
+    pub misaligned: Option<Touched>,
+    /// Reads and writes.
+    pub read: Option<Touched>,
+    /// The exit status, once the process exited by itself.
+    pub exited: Option<u8>,
+}
+
+impl PageUse {
+    /// Notes a fault in the page that did not end the process; `delivery`: the signal it brought.
+    #[inline]
+    pub fn note(&mut self, fault: Fault, delivery: Option<Delivery>) {
+        match (fault.access(), fault.vsyscall(), delivery) {
+            (Access::Fetch, Some(call), None) => {
+                self.emulated.get_or_insert_with(|| Emulated::start(fault)).count(call, fault.at);
+            }
+            (Access::Fetch, Some(_), Some(_)) => touch(&mut self.handled, fault, delivery),
+            (Access::Fetch, None, _) => touch(&mut self.misaligned, fault, delivery),
+            (Access::Read | Access::Write, _, _) => touch(&mut self.read, fault, delivery),
+        }
+    }
+}
+
+/// Whether the faulting address was one the process had mapped.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct MappingCheck {
+    /// Ranges that the capture shows.
+    pub seen: usize,
+    /// Whether one of them holds the address.
+    pub holds: bool,
+    /// The range nearest to the address.
+    pub nearest: Option<(u64, u64)>,
+}
+
+/// A process that was ended by a signal, with all that is known when it dies.
+#[derive(Debug, Clone)]
+pub struct Death {
+    /// Who.
+    pub process: ProcessRef,
+    /// In which container.
+    pub container: Option<ContainerId>,
+    /// The signal.
+    pub signal: u8,
+    /// The wait status; `None`: the capture ends before the death.
+    pub status: Option<WaitStatus>,
+    /// The `procexit` event.
+    pub exit: Option<Moment>,
+    /// The delivery of the signal, if recorded.
+    pub delivery: Option<Delivery>,
+    /// The page fault that caused it, if there was one.
+    pub fault: Option<Fault>,
+    /// The program caught the fault's signal first, and died of what its handler did.
+    pub handler_ran: bool,
+    /// Who sent the signal, where somebody did.
+    pub sender: Option<Relative>,
+    /// The last execve.
+    pub exec: Option<Moment>,
+    /// The creation of the process.
+    pub born: Option<Moment>,
+    /// The thread's last system calls.
+    pub last_calls: Vec<RecentCall>,
+    /// Shared libraries the process opened.
+    pub libraries: Vec<String>,
+    /// The mapping check for the fault's address.
+    pub mapping: Option<MappingCheck>,
+}
+
+impl Death {
+    /// When the process died, or was last seen on its way there.
+    #[must_use]
+    pub fn at(&self) -> Moment {
+        let seen = self.exit.or(self.delivery.map(|delivery| delivery.at)).or(self.fault.map(|fault| fault.at));
+        seen.unwrap_or(Moment { event: 0, timestamp_ns: 0, tid: self.process.tid })
+    }
+}
+
+/// The name of a system call. One that libscap had no code for when it was recorded is named by the
+/// kernel's number, which depends on the architecture: `syscall 334`.
+#[must_use]
+pub fn call_name(call: &RecentCall) -> Option<String> {
+    let name = match call.generic {
+        Some(Generic { code, .. }) => syscalls::name(code.into()),
+        None => schema::name(call.event_type),
+    };
+    match call.generic {
+        Some(Generic { native_id: Some(id), .. }) if name.is_empty() => Some(format!("syscall {id}")),
+        _ => Some(name.into()).filter(|name: &String| !name.is_empty()),
+    }
+}

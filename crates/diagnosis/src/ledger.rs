@@ -1,0 +1,176 @@
+//! Gathers what happens again and again: deaths of the same kind, uses of the page by one program.
+//!
+//! Bounded: [`MAX_GROUPS`] kinds of each; what finds no place is counted.
+
+use rustc_hash::FxHashMap;
+
+use crate::episodes::{Death, Emulated, PageUse, Touched};
+use crate::fault::{Access, Fault};
+use crate::finding::ProcessRef;
+use crate::state::ContainerId;
+use crate::vsyscall;
+
+/// Kinds of deaths, and programs that used the page, that are told apart.
+pub const MAX_GROUPS: usize = 512;
+/// Process ids and gaps kept per kind.
+pub const KEPT: usize = 16;
+/// Addresses below this belong to nobody: a null pointer and what it points into
+/// (vm.mmap_min_addr, 65,536 by default).
+pub const NULL_END: u64 = 0x1_0000;
+
+/// What makes two faults the same kind of death.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+enum Cause {
+    NoFault,
+    VsyscallPage(u64, Access),
+    Null(Access),
+    Address(Access),
+}
+
+impl Cause {
+    fn of(fault: Option<&Fault>) -> Self {
+        let Some(fault) = fault else { return Self::NoFault };
+        match vsyscall::offset(fault.address) {
+            Some(offset) => Self::VsyscallPage(offset, fault.access()),
+            None if fault.address < NULL_END => Self::Null(fault.access()),
+            None => Self::Address(fault.access()),
+        }
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+struct Program {
+    container: Option<ContainerId>,
+    comm: Option<String>,
+    exe: Option<String>,
+}
+
+impl Program {
+    fn of(process: &ProcessRef, container: Option<ContainerId>) -> Self {
+        Self { container, comm: process.comm.clone(), exe: process.exepath.clone().or_else(|| process.exe.clone()) }
+    }
+}
+
+/// Deaths of the same program in the same container by the same cause.
+#[derive(Debug, Clone)]
+pub struct Deaths {
+    /// The first of them.
+    pub first: Death,
+    /// How many.
+    pub count: u64,
+    /// Their process ids, the first [`KEPT`].
+    pub pids: Vec<i64>,
+    /// When they were, in nanoseconds since the epoch, the first [`KEPT`] + 1.
+    pub times_ns: Vec<u64>,
+}
+
+/// What a program did in the vsyscall page and lived, over all its processes.
+#[derive(Debug, Clone)]
+pub struct ProgramUse {
+    /// One of the processes.
+    pub process: ProcessRef,
+    /// Their container.
+    pub container: Option<ContainerId>,
+    /// What they did together.
+    pub page_use: PageUse,
+    /// How many processes.
+    pub processes: u64,
+}
+
+/// Everything gathered.
+#[derive(Debug, Default)]
+pub struct Ledger {
+    deaths: Vec<Deaths>,
+    uses: Vec<ProgramUse>,
+    death_index: FxHashMap<(Program, u8, Cause), usize>,
+    use_index: FxHashMap<Program, usize>,
+    omitted: u64,
+}
+
+impl Ledger {
+    /// The kinds of deaths, in the order in which they happened first.
+    #[must_use]
+    pub fn deaths(&self) -> &[Deaths] {
+        &self.deaths
+    }
+
+    /// The programs that used the page and lived.
+    #[must_use]
+    pub fn uses(&self) -> &[ProgramUse] {
+        &self.uses
+    }
+
+    /// Deaths and uses that found no place.
+    #[must_use]
+    pub fn omitted(&self) -> u64 {
+        self.omitted
+    }
+
+    /// Notes a death.
+    pub fn death(&mut self, death: Death) {
+        let program = Program::of(&death.process, death.container);
+        let key = (program, death.signal, Cause::of(death.fault.as_ref()));
+        let (pid, time) = (death.process.pid, death.at().timestamp_ns);
+        if let Some(at) = self.death_index.get(&key) {
+            let deaths = &mut self.deaths[*at];
+            deaths.count += 1;
+            if deaths.pids.len() < KEPT {
+                deaths.pids.push(pid);
+            }
+            if deaths.times_ns.len() <= KEPT {
+                deaths.times_ns.push(time);
+            }
+        } else if self.deaths.len() < MAX_GROUPS {
+            self.death_index.insert(key, self.deaths.len());
+            self.deaths.push(Deaths { first: death, count: 1, pids: vec![pid], times_ns: vec![time] });
+        } else {
+            self.omitted += 1;
+        }
+    }
+
+    /// Notes what a process did in the page and lived.
+    pub fn page_use(&mut self, page_use: PageUse, process: ProcessRef, container: Option<ContainerId>) {
+        let program = Program::of(&process, container);
+        if let Some(at) = self.use_index.get(&program) {
+            let known = &mut self.uses[*at];
+            known.processes += 1;
+            add(&mut known.page_use, page_use);
+        } else if self.uses.len() < MAX_GROUPS {
+            self.use_index.insert(program, self.uses.len());
+            self.uses.push(ProgramUse { process, container, page_use, processes: 1 });
+        } else {
+            self.omitted += 1;
+        }
+    }
+}
+
+fn add(to: &mut PageUse, more: PageUse) {
+    match (&mut to.emulated, more.emulated) {
+        (Some(emulated), Some(more)) => add_emulated(emulated, &more),
+        (none, more) => *none = none.take().or(more),
+    }
+    for (touched, more) in
+        [(&mut to.handled, more.handled), (&mut to.misaligned, more.misaligned), (&mut to.read, more.read)]
+    {
+        match (touched, more) {
+            (Some(Touched { count, .. }), Some(more)) => *count += more.count,
+            (none, more) => *none = none.take().or(more),
+        }
+    }
+    to.exited = more.exited.or(to.exited);
+}
+
+/// Processes of one program that follow one another or run side by side: the peak is that of the
+/// busiest one.
+fn add_emulated(emulated: &mut Emulated, more: &Emulated) {
+    for (calls, more) in emulated.calls.iter_mut().zip(more.calls) {
+        *calls += more;
+    }
+    if more.first.at.event < emulated.first.at.event {
+        emulated.first = more.first;
+    }
+    if more.last.event > emulated.last.event {
+        emulated.last = more.last;
+    }
+    emulated.peak = emulated.peak.max(more.peak);
+}

@@ -1,0 +1,169 @@
+//! Turns the items of a capture into findings: what died, why, and the events that prove it.
+//!
+//! No I/O and no wording: findings carry ids, facts and event numbers. The way through:
+//! [`State`] follows threads, processes and containers and says what happens to them; [`Ledger`]
+//! gathers that; at the end the [`detectors`] judge it.
+
+pub mod detectors;
+mod episodes;
+mod fault;
+mod finding;
+mod ledger;
+mod mode;
+mod signal;
+mod state;
+mod summary;
+mod vsyscall;
+
+use scapfile::{Damage, Item, MachineInfo, SkipReason};
+use serde::Serialize;
+
+pub use detectors::{DEFAULT_HOT_CALLS, Damaged};
+pub use episodes::{Death, Delivery, Emulated, MappingCheck, PageUse, Touched};
+pub use fault::{Access, Fault};
+pub use finding::{Confidence, ContainerRef, Evidence, Facts, Finding, Moment, ProcessRef, Relative, Severity};
+pub use ledger::{Deaths, Ledger, ProgramUse};
+pub use mode::KernelMode;
+pub use signal::WaitStatus;
+pub use state::{ContainerId, Containers, Generic, MAX_PROCESSES, MAX_THREADS, RecentCall, State};
+pub use summary::Summary;
+pub use vsyscall::{Call, Mode, PAGE};
+
+use state::Happening;
+
+/// The machine, as reports show it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Machine {
+    /// Host name.
+    pub hostname: String,
+    /// Number of processors.
+    pub cpus: u32,
+    /// Physical memory.
+    pub memory_bytes: u64,
+    /// Boot time in nanoseconds since the epoch.
+    pub boot_timestamp_ns: Option<u64>,
+}
+
+impl From<&MachineInfo> for Machine {
+    fn from(machine: &MachineInfo) -> Self {
+        let MachineInfo { hostname, cpus, memory_bytes, boot_timestamp_ns } = machine.clone();
+        Self { hostname, cpus, memory_bytes, boot_timestamp_ns }
+    }
+}
+
+/// What could not be kept or read.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+pub struct Omitted {
+    /// Blocks of a type this program does not know.
+    pub unknown_blocks: u64,
+    /// Events whose block cannot hold them, or that are larger than 16 MiB.
+    pub undecoded_events: u64,
+    /// Lists that end in something their layout does not have.
+    pub malformed_lists: u64,
+    /// Threads forgotten because more than [`MAX_THREADS`] were alive.
+    pub threads_forgotten: u64,
+    /// Deaths and uses of the vsyscall page that are in no finding: more kinds than are told apart.
+    pub happenings_omitted: u64,
+}
+
+/// Everything the diagnosis has to say.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Report {
+    /// The machine, if the capture says.
+    pub machine: Option<Machine>,
+    /// How the kernel treats the vsyscall page.
+    pub kernel: KernelMode,
+    /// The findings: the worst first, then in the order of events.
+    pub findings: Vec<Finding>,
+    /// What could not be kept or read.
+    pub omitted: Omitted,
+}
+
+/// Reads a capture item by item, then reports.
+#[derive(Debug, Default)]
+pub struct Diagnosis {
+    state: State,
+    ledger: Ledger,
+    summary: Summary,
+    machine: Option<Machine>,
+    omitted: Omitted,
+    hot_calls: Option<u64>,
+}
+
+impl Diagnosis {
+    /// Sets the calls within a second from which on emulated vsyscalls count as hot.
+    #[must_use]
+    pub fn with_hot_calls(mut self, calls: u64) -> Self {
+        self.hot_calls = Some(calls);
+        self
+    }
+
+    /// Takes in the next item of the capture.
+    #[inline]
+    pub fn item(&mut self, item: &Item<'_>) {
+        if let Item::Event(event) = item {
+            self.state.event(event);
+            self.summary.note(event);
+            if self.state.has_happenings() {
+                self.gather();
+            }
+        } else {
+            self.other_item(item);
+        }
+    }
+
+    fn other_item(&mut self, item: &Item<'_>) {
+        match item {
+            Item::Process(process) => self.state.process(process),
+            Item::Machine(machine) => self.machine = Some(machine.into()),
+            Item::Skipped(_, SkipReason::UnknownBlock) => self.omitted.unknown_blocks += 1,
+            Item::Skipped(_, SkipReason::MalformedEvent | SkipReason::TooLarge) => self.omitted.undecoded_events += 1,
+            Item::Skipped(_, SkipReason::MalformedList) => self.omitted.malformed_lists += 1,
+            _ => {}
+        }
+    }
+
+    #[inline(never)]
+    fn gather(&mut self) {
+        for happening in self.state.happenings() {
+            match happening {
+                Happening::Death(death) => self.ledger.death(*death),
+                Happening::PageUse(page_use, process, container) => {
+                    self.ledger.page_use(*page_use, *process, container)
+                }
+            }
+        }
+    }
+
+    /// What the capture holds, so far.
+    #[must_use]
+    pub fn summary(&self) -> &Summary {
+        &self.summary
+    }
+
+    /// Everything alive, at the present event.
+    #[must_use]
+    pub fn state(&self) -> &State {
+        &self.state
+    }
+
+    /// Ends the capture and judges what was gathered; `damage`: why reading ended early, if it did.
+    #[must_use]
+    pub fn finish(&mut self, damage: Option<&Damage>) -> Report {
+        self.state.end(damage.is_some());
+        self.gather();
+        let kernel = self.state.modes().infer();
+        let damaged = damage.map(Damaged::from);
+        let findings = detectors::all(&detectors::Case {
+            ledger: &self.ledger,
+            summary: &self.summary,
+            mode: kernel.vsyscall_mode,
+            damage: damaged.as_ref(),
+            containers: self.state.containers(),
+            hot_calls: self.hot_calls.unwrap_or(DEFAULT_HOT_CALLS),
+        });
+        let threads_forgotten = self.state.threads_forgotten();
+        let omitted = Omitted { threads_forgotten, happenings_omitted: self.ledger.omitted(), ..self.omitted };
+        Report { machine: self.machine.clone(), kernel, findings, omitted }
+    }
+}

@@ -1,0 +1,616 @@
+//! Follows threads, processes and containers through a capture, and says what happens to them.
+
+mod containers;
+mod kills;
+mod mappings;
+mod processes;
+mod roles;
+mod threads;
+
+use std::mem;
+
+use scapfile::{Event, Params, ProcessEntry, schema};
+
+pub use containers::{ContainerId, Containers};
+pub use processes::{MAX_PROCESSES, Process};
+pub use roles::Role;
+pub use threads::{Generic, MAX_THREADS, RecentCall, Threads};
+
+use crate::episodes::{Death, Delivery, MappingCheck, PageUse};
+use crate::fault::{Access, Fault};
+use crate::finding::{Moment, ProcessRef, Relative};
+use crate::mode::ModeEvidence;
+use crate::signal::{self, SIGABRT, SIGBUS, SIGKILL, SIGSEGV, WaitStatus};
+use kills::Kills;
+use mappings::Mappings;
+use processes::{Named, ProcessKey, Processes};
+use roles::Roles;
+
+/// `CLONE_THREAD` among the flags of a clone event (`PPM_CL_CLONE_THREAD`).
+const CLONE_THREAD: u64 = 1 << 13;
+/// `PR_SET_NAME` (prctl(2)).
+const PR_SET_NAME: u64 = 15;
+/// A death by a signal the process sent itself counts as caused by a fault whose signal it caught
+/// this shortly before: handlers that print a backtrace and raise the signal again need no longer.
+const HANDLER_NS: u64 = 1_000_000_000;
+
+/// Bytes from a capture as text; what is not UTF-8 is replaced.
+#[must_use]
+pub fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+/// Something to be told about a process.
+#[derive(Debug)]
+pub enum Happening {
+    /// It was ended by a signal.
+    Death(Box<Death>),
+    /// It is gone, or has become another program, after it used the vsyscall page and lived.
+    PageUse(Box<PageUse>, Box<ProcessRef>, Option<ContainerId>),
+}
+
+/// Everything alive, at the present event.
+#[derive(Debug, Default)]
+pub struct State {
+    roles: Roles,
+    threads: Threads,
+    processes: Processes,
+    containers: Containers,
+    kills: Kills,
+    modes: ModeEvidence,
+    happenings: Vec<Happening>,
+}
+
+impl State {
+    /// The command name of thread `tid`, as far as it is known now.
+    #[must_use]
+    pub fn comm(&self, tid: i64) -> Option<String> {
+        self.processes.of(&self.threads, tid)?.comm()
+    }
+
+    /// The container of thread `tid`, as far as it is known now.
+    #[must_use]
+    pub fn container(&self, tid: i64) -> Option<ContainerId> {
+        self.processes.of(&self.threads, tid)?.container
+    }
+
+    /// The containers seen so far.
+    #[must_use]
+    pub fn containers(&self) -> &Containers {
+        &self.containers
+    }
+
+    /// What is known of how the kernel treats the vsyscall page.
+    #[must_use]
+    pub fn modes(&self) -> &ModeEvidence {
+        &self.modes
+    }
+
+    /// Threads that were forgotten because too many were alive.
+    #[must_use]
+    pub fn threads_forgotten(&self) -> u64 {
+        self.threads.forgotten()
+    }
+
+    /// What has happened since this was last asked.
+    pub fn happenings(&mut self) -> Vec<Happening> {
+        mem::take(&mut self.happenings)
+    }
+
+    /// Whether [`State::happenings`] has something to tell.
+    #[inline]
+    #[must_use]
+    pub fn has_happenings(&self) -> bool {
+        !self.happenings.is_empty()
+    }
+
+    /// Takes over a thread that was alive when the capture began.
+    pub fn process(&mut self, entry: &ProcessEntry<'_>) {
+        let key = self.processes.bind(&mut self.threads, entry.tid, entry.pid);
+        if entry.tid != entry.pid {
+            return;
+        }
+        let container = ContainerId::from_cgroups(entry.cgroups);
+        if let Some(process) = self.processes.at(key) {
+            process.ppid = entry.ppid;
+            process.vpid = entry.vpid;
+            process.container = container;
+            let exepath = entry.exepath;
+            process.names.update(Named {
+                comm: Some(entry.comm),
+                exe: Some(entry.exe),
+                exepath,
+                filename: None,
+                args: Some(entry.args),
+            });
+        }
+        self.note_container(key);
+    }
+
+    /// Moves on to `event`.
+    #[inline]
+    pub fn event(&mut self, event: &Event<'_>) {
+        let role = self.roles.of(event.event_type);
+        // The frequent ones first: a chain is predicted better than a jump table.
+        if role == Role::Call {
+            self.call(event, || None);
+        } else if role == Role::PageFault {
+            self.page_fault(event);
+        } else if role == Role::Generic {
+            self.call(event, || generic(event));
+        } else if role != Role::Silent {
+            self.other(role, event);
+        }
+    }
+
+    #[inline]
+    fn call(&mut self, event: &Event<'_>, which: impl FnOnce() -> Option<Generic>) {
+        let thread = self.threads.on_cpu(event.tid, event.cpu);
+        thread.note_call(Moment::of(event), event.event_type, which);
+        // Most faults are of memory used for the first time, and nothing has to be made of them.
+        if thread.dying || thread.fault.is_some_and(|fault| fault.in_vsyscall_page()) {
+            self.went_on(event.tid);
+        } else {
+            thread.fault = None;
+        }
+    }
+
+    #[inline]
+    fn page_fault(&mut self, event: &Event<'_>) {
+        let Some(fault) = Fault::read(event) else { return };
+        let thread = self.threads.on_cpu(event.tid, event.cpu);
+        let before = thread.fault.replace(fault);
+        if thread.dying || before.is_some_and(|before| before.in_vsyscall_page()) {
+            let dying = mem::take(&mut thread.dying);
+            self.lived(event.tid, before, dying);
+        }
+    }
+
+    /// The thread did something after its last fault, and after a signal that might have ended it.
+    fn went_on(&mut self, tid: i64) {
+        let Some(thread) = self.threads.get_mut(tid) else { return };
+        let fault = thread.fault.take();
+        let dying = mem::take(&mut thread.dying);
+        if dying || fault.is_some_and(|fault| fault.in_vsyscall_page()) {
+            self.lived(tid, fault, dying);
+        }
+    }
+
+    fn lived(&mut self, tid: i64, fault: Option<Fault>, dying: bool) {
+        if let Some(fault) = fault.filter(Fault::in_vsyscall_page) {
+            self.modes.note(&fault, None);
+            let key = self.known_process(tid);
+            if let Some(process) = self.processes.at(key) {
+                process.page_use.get_or_insert_default().note(fault, None);
+            }
+        }
+        if !dying {
+            return;
+        }
+        let Some(process) = self.processes.of_mut(&self.threads, tid) else { return };
+        let Some(caught) = process.dying.take_if(|dying| dying.at.tid == tid) else { return };
+        if let Some(fault) = caught.fault {
+            process.caught = Some(caught);
+            if fault.in_vsyscall_page() {
+                process.page_use.get_or_insert_default().note(fault, Some(caught));
+            }
+        }
+    }
+
+    /// The process of `tid`; one of its own if the capture has not said which.
+    fn known_process(&mut self, tid: i64) -> ProcessKey {
+        match self.threads.get(tid).and_then(|thread| thread.process).filter(|key| self.processes.peek(*key).is_some())
+        {
+            Some(key) => key,
+            None => {
+                let key = self.processes.bind(&mut self.threads, tid, tid);
+                self.tell_evicted();
+                key
+            }
+        }
+    }
+
+    #[inline(never)]
+    fn other(&mut self, role: Role, event: &Event<'_>) {
+        match role {
+            Role::Signal => return self.signal(event),
+            Role::ThreadExit => return self.thread_exit(event),
+            Role::ContainerJson => return self.container_json(event.param(0)),
+            Role::ContainerPlain => return self.container_plain(event),
+            Role::Async => return self.async_event(event),
+            Role::Drop => return,
+            _ => self.call(event, || None),
+        }
+        let Ok(params) = event.params() else { return };
+        match role {
+            Role::Mmap | Role::Munmap => self.mapping(role, event, params),
+            Role::Brk if event.is_exit() => {
+                let end = params.unsigned(0);
+                self.change_mappings(event.tid, |mappings| mappings.set_heap_end(end.unwrap_or(0)));
+            }
+            Role::Exec => self.exec(event, params),
+            Role::Clone => self.clone(event, params),
+            Role::Open(path) => self.open(event, params, path.into()),
+            Role::Kill(target, signal) => self.kill(event, params, target.into(), signal.into()),
+            Role::Prctl => self.prctl(event, params),
+            _ => {}
+        }
+    }
+
+    /// Address and length stand in the enter event, or behind the result in newer exit events.
+    fn mapping(&mut self, role: Role, event: &Event<'_>, params: Params<'_>) {
+        let given = |at: usize| Some((params.unsigned(at)?, params.unsigned(at + 1)?));
+        if !event.is_exit() {
+            self.threads.get_or_new(event.tid).mapping = given(0);
+            return;
+        }
+        let entered = self.threads.get_or_new(event.tid).mapping.take();
+        let (Some(result), Some((address, length))) = (params.signed(0), given(4).or(entered)) else { return };
+        // An errno is between -4095 and -1.
+        if (-4095..0).contains(&result) {
+            return;
+        }
+        self.change_mappings(event.tid, |mappings| match role {
+            Role::Munmap => mappings.unmap(address, length),
+            _ => mappings.map(result.cast_unsigned(), length),
+        });
+    }
+
+    fn change_mappings(&mut self, tid: i64, change: impl FnOnce(&mut Mappings)) {
+        if let Some(process) = self.processes.of_mut(&self.threads, tid) {
+            change(&mut process.mappings);
+        }
+    }
+
+    fn open(&mut self, event: &Event<'_>, params: Params<'_>, path: usize) {
+        if params.signed(0).is_some_and(|fd| fd >= 0)
+            && let Some(path) = params.string(path)
+            && let Some(process) = self.processes.of_mut(&self.threads, event.tid)
+        {
+            process.note_open(path);
+        }
+    }
+
+    fn exec(&mut self, event: &Event<'_>, params: Params<'_>) {
+        let field = |name| schema::param_index(event.event_type, name);
+        let string = |name| params.string(field(name)?).filter(|value| !value.is_empty());
+        if !event.is_exit() {
+            let filename = string("filename").or(string("pathname")).map(Into::into);
+            self.threads.get_or_new(event.tid).exec_filename = filename;
+            return;
+        }
+        let filename = self.threads.get_or_new(event.tid).exec_filename.take();
+        if params.signed(0) != Some(0) {
+            return;
+        }
+        let number = |name| params.signed(field(name)?);
+        let pid = number("pid").unwrap_or(event.tid);
+        self.tell_page_use(event.tid, None);
+        let key = self.processes.bind(&mut self.threads, event.tid, pid);
+        if let Some(process) = self.processes.at(key) {
+            process.exec(Moment::of(event));
+            process.ppid = number("ptid").unwrap_or(process.ppid);
+            let exe = string("exe");
+            let filename = string("filename").or(filename.as_deref());
+            let comm = string("comm").or_else(|| filename.map(base_name)).or_else(|| exe.map(base_name));
+            let args = Some(string("args").unwrap_or_default());
+            let exepath = Some(string("trusted_exepath").unwrap_or_default());
+            process.names.update(Named { comm, exe, exepath, filename: Some(filename.unwrap_or_default()), args });
+            if let Some(cgroups) = string("cgroups") {
+                process.container = ContainerId::from_cgroups(cgroups);
+            }
+        }
+        self.note_container(key);
+        self.tell_evicted();
+    }
+
+    fn clone(&mut self, event: &Event<'_>, params: Params<'_>) {
+        let field = |name| schema::param_index(event.event_type, name);
+        let number = |name| params.signed(field(name)?);
+        let is_thread =
+            field("flags").and_then(|at| params.unsigned(at)).is_some_and(|flags| flags & CLONE_THREAD != 0);
+        match params.signed(0) {
+            Some(child) if child > 0 => {
+                // The parent's side. It tells of the child only where the child has not done so.
+                let namespaced = number("vpid").zip(number("pid")).is_some_and(|(vpid, pid)| vpid != pid);
+                if namespaced || self.threads.get(child).is_some() {
+                    return;
+                }
+                let parent = self.known_process(event.tid);
+                self.begin(event, child, is_thread, parent, None);
+            }
+            Some(0) => {
+                // The child's own side, which knows its ids in the host's namespace.
+                let pid = number("pid").unwrap_or(event.tid);
+                let parent = number("ptid").and_then(|ppid| self.threads.get(ppid)?.process);
+                let is_thread = is_thread || pid != event.tid;
+                if is_thread {
+                    self.processes.bind(&mut self.threads, event.tid, pid);
+                } else if let Some(parent) = parent {
+                    self.begin(event, event.tid, false, parent, number("ptid"));
+                } else {
+                    self.processes.bind(&mut self.threads, event.tid, pid);
+                }
+                self.describe_child(event, params);
+            }
+            _ => {}
+        }
+        self.tell_evicted();
+    }
+
+    /// A thread begins: of its parent's process, or as a new one.
+    fn begin(&mut self, event: &Event<'_>, child: i64, is_thread: bool, parent: ProcessKey, ppid: Option<i64>) {
+        let Some(parent) = self.processes.peek(parent) else { return };
+        if is_thread {
+            let pid = parent.pid;
+            self.processes.bind(&mut self.threads, child, pid);
+            return;
+        }
+        let inherited = parent.child();
+        let known = self.threads.get(child).and_then(|thread| thread.process).is_some();
+        let key = self.processes.bind(&mut self.threads, child, child);
+        if let Some(process) = self.processes.at(key) {
+            // What the parent's side told is as good; what an earlier process of that id left is not.
+            if !(known && process.exec.is_none() && process.born.is_some()) {
+                process.begin(Moment::of(event), inherited);
+            }
+            process.ppid = ppid.unwrap_or(process.ppid);
+        }
+    }
+
+    fn describe_child(&mut self, event: &Event<'_>, params: Params<'_>) {
+        let field = |name| schema::param_index(event.event_type, name);
+        let string = |name| params.string(field(name)?).filter(|value| !value.is_empty());
+        let number = |name| params.signed(field(name)?);
+        let Some(key) = self.threads.get(event.tid).and_then(|thread| thread.process) else { return };
+        if let Some(process) = self.processes.at(key)
+            && process.pid == event.tid
+        {
+            process.names.update(Named {
+                comm: string("comm"),
+                exe: string("exe"),
+                args: string("args"),
+                ..Named::default()
+            });
+            process.ppid = number("ptid").unwrap_or(process.ppid);
+            process.vpid = number("vpid").or(process.vpid);
+            if let Some(cgroups) = string("cgroups") {
+                process.container = ContainerId::from_cgroups(cgroups);
+            }
+        }
+        self.note_container(key);
+    }
+
+    fn note_container(&mut self, key: ProcessKey) {
+        let Some(process) = self.processes.peek(key) else { return };
+        let Some(container) = process.container else { return };
+        self.containers.note(container);
+        if process.vpid == Some(1) {
+            self.containers.set_entry_point(container, process.relative());
+        }
+    }
+
+    fn prctl(&mut self, event: &Event<'_>, params: Params<'_>) {
+        if params.signed(0) == Some(0)
+            && params.unsigned(1) == Some(PR_SET_NAME)
+            && let Some(name) = params.string(2).filter(|name| !name.is_empty())
+            && let Some(process) = self.processes.of_mut(&self.threads, event.tid)
+            && process.pid == event.tid
+        {
+            process.names.update(Named { comm: Some(name), ..Named::default() });
+        }
+    }
+
+    fn kill(&mut self, event: &Event<'_>, params: Params<'_>, target: usize, signal: usize) {
+        // In exit events the result stands in front of the parameters, where they are there at all.
+        let shift = usize::from(event.is_exit());
+        if let (Some(target), Some(signal)) = (params.signed(target + shift), params.unsigned(signal + shift))
+            && let Ok(signal) = u8::try_from(signal)
+            && signal::crash_name(signal).is_some()
+        {
+            self.kills.note(target, signal, event.tid);
+        }
+    }
+
+    fn container_json(&mut self, json: Option<&[u8]>) {
+        if let Some(json) = json {
+            self.containers.describe_json(json);
+        }
+    }
+
+    fn container_plain(&mut self, event: &Event<'_>) {
+        let Ok(params) = event.params() else { return };
+        let string = |index| params.string(index).map(text);
+        if let Some(id) = params.string(0) {
+            let runtime = params.unsigned(1).and_then(|number| u32::try_from(number).ok());
+            self.containers.describe(id, string(2), string(3), runtime);
+        }
+    }
+
+    /// Current Falco's container plugin announces containers in async events of that name.
+    fn async_event(&mut self, event: &Event<'_>) {
+        let Ok(params) = event.params() else { return };
+        if params.string(1) == Some(b"container") {
+            self.container_json(params.get(2));
+        }
+    }
+
+    fn signal(&mut self, event: &Event<'_>) {
+        let Ok(params) = event.params() else { return };
+        let Some(signal) = params.unsigned(2).and_then(|signal| u8::try_from(signal).ok()) else { return };
+        if signal::crash_name(signal).is_none() {
+            return;
+        }
+        let key = self.known_process(event.tid);
+        let thread = self.threads.on_cpu(event.tid, event.cpu);
+        let sender = params.signed(0).filter(|sender| *sender > 0);
+        let from_fault = sender.is_none() && matches!(signal, SIGSEGV | SIGBUS);
+        let fault = if from_fault { thread.fault.take() } else { None };
+        thread.dying = true;
+        if let Some(fault) = &fault {
+            self.modes.note(fault, Some(Moment::of(event)));
+        }
+        let Some(process) = self.processes.at(key) else { return };
+        // When a process ends, the kernel sends SIGKILL to its other threads: that is not the cause.
+        let is_aftermath = signal == SIGKILL && process.dying.is_some_and(|dying| dying.at.tid != event.tid);
+        if !is_aftermath {
+            process.dying = Some(Delivery { at: Moment::of(event), signal, sender, fault });
+        }
+    }
+
+    fn thread_exit(&mut self, event: &Event<'_>) {
+        let tid = event.tid;
+        let status = event.params().ok().and_then(|params| params.signed(0)).map(WaitStatus);
+        let signal = status.map_or(0, WaitStatus::signal);
+        if signal::crash_name(signal).is_some() {
+            let key = self.known_process(tid);
+            self.die(key, tid, signal, status, Some(Moment::of(event)));
+        } else {
+            self.went_on(tid);
+        }
+        let is_leader = self.processes.of(&self.threads, tid).is_some_and(|process| process.pid == tid);
+        if is_leader {
+            self.tell_page_use(tid, status.filter(|status| status.signal() == 0).map(WaitStatus::shown));
+        }
+        if let Some(key) = self.threads.remove(tid) {
+            self.processes.left(key);
+        }
+        self.tell_evicted();
+    }
+
+    /// The process `key` dies of `signal`; `tid` is the thread in which that shows first.
+    fn die(&mut self, key: ProcessKey, tid: i64, signal: u8, status: Option<WaitStatus>, exit: Option<Moment>) {
+        let Some(process) = self.processes.at(key).filter(|process| !process.dead) else { return };
+        process.dead = true;
+        let delivery = process.dying.take().filter(|dying| dying.signal == signal);
+        let caught = process.caught;
+        let tid = delivery.map_or(tid, |delivery| delivery.at.tid);
+        let thread = self.threads.get_mut(tid);
+        let left_over = thread.and_then(|thread| thread.fault.take()).filter(|_| matches!(signal, SIGSEGV | SIGBUS));
+        let own_fault = match delivery {
+            Some(delivery) => delivery.fault,
+            // The delivery was not recorded: the fault still may have been.
+            None => left_over,
+        };
+        let ended = exit.or(delivery.map(|delivery| delivery.at));
+        let Some(process) = self.processes.peek(key) else { return };
+        let by_itself = delivery.is_none_or(|delivery| delivery.sender.is_none_or(|sender| sender == process.pid));
+        let from_handler = caught.filter(|caught| {
+            let recent = ended.is_some_and(|ended| ended.since(&caught.at) <= HANDLER_NS);
+            let of_page = caught.fault.is_some_and(|fault| fault.in_vsyscall_page());
+            own_fault.is_none() && by_itself && recent && (signal == caught.signal || (signal == SIGABRT && of_page))
+        });
+        let fault = own_fault.or(from_handler.and_then(|caught| caught.fault));
+        let sender = match delivery.and_then(|delivery| delivery.sender) {
+            Some(pid) => Some(self.relative(pid)),
+            // SIGKILL is delivered without its sender; the call that sent it may be on record.
+            None if signal == SIGKILL => self.kills.sender_of(process.pid, signal).map(|sender| self.relative(sender)),
+            None => None,
+        };
+        let mapping = fault.map(|fault| MappingCheck {
+            seen: process.mappings.count(),
+            holds: process.mappings.holds(fault.address),
+            nearest: process.mappings.nearest(fault.address),
+        });
+        let death = Death {
+            process: self.show(process, tid),
+            container: process.container,
+            signal,
+            status,
+            exit,
+            delivery: delivery.or(from_handler.filter(|caught| caught.signal == signal)),
+            fault,
+            handler_ran: from_handler.is_some(),
+            sender,
+            exec: process.exec,
+            born: process.born,
+            last_calls: self.threads.get(tid).map(threads::Thread::last_calls).unwrap_or_default(),
+            libraries: process.libraries(),
+            mapping,
+        };
+        self.happenings.push(Happening::Death(Box::new(death)));
+    }
+
+    fn show(&self, process: &Process, tid: i64) -> ProcessRef {
+        let mut shown = process.show(tid);
+        shown.parent = Some(process.ppid).filter(|ppid| *ppid > 0).map(|ppid| self.relative(ppid));
+        shown.entry_point = process.container.and_then(|container| self.containers.entry_point(container));
+        shown
+    }
+
+    /// The process of thread `tid` as a relative; all that is known may be its id.
+    fn relative(&self, tid: i64) -> Relative {
+        self.processes
+            .of(&self.threads, tid)
+            .map_or(Relative { comm: None, pid: tid, args: Vec::new() }, Process::relative)
+    }
+
+    /// Tells what the process of `tid` did in the vsyscall page, since it ends being what it is.
+    fn tell_page_use(&mut self, tid: i64, exited: Option<u8>) {
+        let Some(mut page_use) = self.processes.of_mut(&self.threads, tid).and_then(|process| process.page_use.take())
+        else {
+            return;
+        };
+        page_use.exited = exited;
+        if let Some(process) = self.processes.of(&self.threads, tid) {
+            let told = Happening::PageUse(page_use, Box::new(self.show(process, tid)), process.container);
+            self.happenings.push(told);
+        }
+    }
+
+    fn tell_evicted(&mut self) {
+        while let Some(mut process) = self.processes.evicted.pop() {
+            if let Some(page_use) = process.page_use.take() {
+                let shown = Box::new(self.show(&process, process.pid));
+                self.happenings.push(Happening::PageUse(page_use, shown, process.container));
+            }
+        }
+    }
+
+    /// The capture ends: what is still open is told as it stands. `cut_off`: it ends too early.
+    pub fn end(&mut self, cut_off: bool) {
+        let mut open: Vec<(i64, ProcessKey)> =
+            self.threads.iter().filter_map(|thread| Some((thread.tid, thread.process?))).collect();
+        open.sort_unstable_by_key(|(tid, _)| *tid);
+        for (tid, key) in &open {
+            let Some(process) = self.processes.peek(*key) else { continue };
+            if let Some(dying) = process.dying.filter(|dying| dying.at.tid == *tid && !process.dead) {
+                self.die(*key, *tid, dying.signal, None, None);
+            }
+        }
+        if cut_off {
+            self.end_within_calls();
+        }
+        for (tid, _) in open {
+            self.tell_page_use(tid, None);
+        }
+    }
+
+    /// In a capture that is cut off right behind a fetch in the vsyscall page, the signal that may
+    /// have followed is missing.
+    fn end_within_calls(&mut self) {
+        let is_call = |fault: &Fault| {
+            fault.access() == Access::Fetch && fault.vsyscall().is_some() && !fault.is_protection_violation()
+        };
+        let mut last: Vec<i64> =
+            self.threads.iter().filter(|t| t.fault.as_ref().is_some_and(is_call)).map(|t| t.tid).collect();
+        last.sort_unstable();
+        for tid in last {
+            let key = self.known_process(tid);
+            let has_lived = self.processes.peek(key).is_some_and(|process| process.page_use.is_some());
+            if !has_lived {
+                self.die(key, tid, SIGSEGV, None, None);
+            }
+        }
+    }
+}
+
+fn generic(event: &Event<'_>) -> Option<Generic> {
+    let params = event.params().ok()?;
+    let id = |index| params.get(index)?.try_into().ok().map(u16::from_le_bytes);
+    Some(Generic { code: id(0)?, native_id: id(1) })
+}
+
+fn base_name(path: &[u8]) -> &[u8] {
+    path.rsplit(|byte| *byte == b'/').next().unwrap_or(path)
+}

@@ -1,0 +1,274 @@
+//! Remembers, for each thread, what it did last and what happened to it.
+//!
+//! Bounded: at most [`MAX_THREADS`] threads. When more are alive, those that have been silent
+//! longest make room, and are counted.
+
+use rustc_hash::FxHashMap;
+
+use super::processes::ProcessKey;
+use crate::fault::Fault;
+use crate::finding::Moment;
+
+/// Threads remembered at once; a Linux machine has 32,768 pids by default.
+pub const MAX_THREADS: usize = 65_536;
+/// System calls remembered per thread.
+const RECENT: usize = 8;
+/// Entries of the per-CPU short cut.
+const CPUS: usize = 64;
+
+/// A system call that a thread made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RecentCall {
+    /// Number of the event it was first seen in.
+    pub event: u64,
+    /// When that was, in nanoseconds since the epoch.
+    pub timestamp_ns: u64,
+    /// Type of that event.
+    pub event_type: u16,
+    /// Which call it was, for a generic event.
+    pub generic: Option<Generic>,
+}
+
+/// A system call without an event type of its own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Generic {
+    /// libscap's code, the same on every architecture; 0 for a call it did not know.
+    pub code: u16,
+    /// The kernel's number, where recorded.
+    pub native_id: Option<u16>,
+}
+
+/// The last calls of a thread, the oldest overwritten first.
+#[derive(Debug, Clone, Copy)]
+struct Recent {
+    calls: [RecentCall; RECENT],
+    count: u32,
+}
+
+impl Recent {
+    const EMPTY: RecentCall = RecentCall { event: 0, timestamp_ns: 0, event_type: 0, generic: None };
+
+    #[inline]
+    fn newest_type(&self) -> Option<u16> {
+        (self.count > 0).then(|| self.calls[(self.count as usize - 1) % RECENT].event_type)
+    }
+
+    #[inline]
+    fn push(&mut self, call: RecentCall) {
+        self.calls[self.count as usize % RECENT] = call;
+        self.count = self.count.wrapping_add(1);
+        if self.count == 0 {
+            self.count = RECENT as u32;
+        }
+    }
+
+    fn in_order(&self) -> Vec<RecentCall> {
+        let count = self.count as usize;
+        (count.saturating_sub(RECENT)..count).map(|i| self.calls[i % RECENT]).collect()
+    }
+}
+
+/// One thread.
+#[derive(Debug)]
+pub struct Thread {
+    /// Thread id, host namespace.
+    pub tid: i64,
+    /// Its process, once known.
+    pub process: Option<ProcessKey>,
+    /// The last user page fault, until the thread makes a system call or faults again.
+    pub fault: Option<Fault>,
+    /// A signal that may be killing the thread right now.
+    pub dying: bool,
+    /// Where a mapping that is being made will lie: length given to mmap, address and length given
+    /// to munmap.
+    pub mapping: Option<(u64, u64)>,
+    /// The path given to execve.
+    pub exec_filename: Option<Box<[u8]>>,
+    recent: Recent,
+    seen: bool,
+}
+
+impl Thread {
+    fn new(tid: i64) -> Self {
+        Self {
+            tid,
+            process: None,
+            fault: None,
+            dying: false,
+            mapping: None,
+            exec_filename: None,
+            recent: Recent { calls: [Recent::EMPTY; RECENT], count: 0 },
+            seen: true,
+        }
+    }
+
+    /// Notes a system call. The exit of the call noted last is the same call.
+    #[inline]
+    pub fn note_call(&mut self, at: Moment, event_type: u16, generic: impl FnOnce() -> Option<Generic>) {
+        if event_type % 2 == 1 && self.recent.newest_type() == Some(event_type - 1) {
+            return;
+        }
+        let Moment { event, timestamp_ns, .. } = at;
+        self.recent.push(RecentCall { event, timestamp_ns, event_type, generic: generic() });
+    }
+
+    /// The last system calls, oldest first.
+    #[must_use]
+    pub fn last_calls(&self) -> Vec<RecentCall> {
+        self.recent.in_order()
+    }
+}
+
+/// The threads alive.
+#[derive(Debug)]
+pub struct Threads {
+    index: FxHashMap<i64, u32>,
+    slots: Vec<Thread>,
+    free: Vec<u32>,
+    /// The thread last seen on each CPU: most events come from the same thread as the one before.
+    on_cpu: [(i64, u32); CPUS],
+    hand: usize,
+    forgotten: u64,
+}
+
+impl Default for Threads {
+    fn default() -> Self {
+        Self {
+            index: FxHashMap::default(),
+            slots: Vec::new(),
+            free: Vec::new(),
+            on_cpu: [(i64::MIN, 0); CPUS],
+            hand: 0,
+            forgotten: 0,
+        }
+    }
+}
+
+impl Threads {
+    /// The thread `tid`, known or new.
+    #[inline]
+    pub fn on_cpu(&mut self, tid: i64, cpu: u16) -> &mut Thread {
+        let cpu = usize::from(cpu) % CPUS;
+        let (last, slot) = self.on_cpu[cpu];
+        let slot = if last == tid {
+            slot
+        } else {
+            let slot = self.slot(tid);
+            self.on_cpu[cpu] = (tid, slot);
+            slot
+        };
+        let thread = &mut self.slots[slot as usize];
+        thread.seen = true;
+        thread
+    }
+
+    /// The thread `tid`, known or new.
+    pub fn get_or_new(&mut self, tid: i64) -> &mut Thread {
+        let slot = self.slot(tid);
+        &mut self.slots[slot as usize]
+    }
+
+    /// The thread `tid`, if it is known.
+    #[must_use]
+    pub fn get(&self, tid: i64) -> Option<&Thread> {
+        self.index.get(&tid).map(|slot| &self.slots[*slot as usize])
+    }
+
+    /// The thread `tid`, if it is known.
+    pub fn get_mut(&mut self, tid: i64) -> Option<&mut Thread> {
+        self.index.get(&tid).map(|slot| &mut self.slots[*slot as usize])
+    }
+
+    /// Forgets the thread `tid`, and says which process it was of.
+    pub fn remove(&mut self, tid: i64) -> Option<ProcessKey> {
+        let slot = self.index.remove(&tid)?;
+        self.on_cpu.iter_mut().filter(|entry| entry.0 == tid).for_each(|entry| entry.0 = i64::MIN);
+        self.free.push(slot);
+        let thread = &mut self.slots[slot as usize];
+        thread.exec_filename = None;
+        thread.process.take()
+    }
+
+    /// All threads alive.
+    pub fn iter(&self) -> impl Iterator<Item = &Thread> {
+        self.index.values().map(|slot| &self.slots[*slot as usize])
+    }
+
+    /// How many threads were forgotten for lack of room.
+    #[must_use]
+    pub fn forgotten(&self) -> u64 {
+        self.forgotten
+    }
+
+    fn slot(&mut self, tid: i64) -> u32 {
+        if let Some(slot) = self.index.get(&tid) {
+            return *slot;
+        }
+        if self.index.len() >= MAX_THREADS {
+            self.make_room();
+        }
+        let slot = if let Some(slot) = self.free.pop() {
+            self.slots[slot as usize] = Thread::new(tid);
+            slot
+        } else {
+            self.slots.push(Thread::new(tid));
+            self.slots.len() as u32 - 1
+        };
+        self.index.insert(tid, slot);
+        slot
+    }
+
+    /// Takes the next thread that was not seen since the hand last passed it.
+    fn make_room(&mut self) {
+        loop {
+            self.hand = (self.hand + 1) % self.slots.len();
+            let thread = &mut self.slots[self.hand];
+            if !std::mem::take(&mut thread.seen) {
+                let tid = thread.tid;
+                self.remove(tid);
+                self.forgotten += 1;
+                return;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn moment(event: u64) -> Moment {
+        Moment { event, timestamp_ns: event, tid: 1 }
+    }
+
+    #[test]
+    fn enter_and_exit_are_one_call_and_the_oldest_is_dropped() {
+        let mut thread = Thread::new(1);
+        for call in 0..10u16 {
+            thread.note_call(moment(u64::from(call) * 2 + 1), call * 2, || None);
+            thread.note_call(moment(u64::from(call) * 2 + 2), call * 2 + 1, || None);
+        }
+        let types: Vec<u16> = thread.last_calls().iter().map(|call| call.event_type).collect();
+        assert_eq!(types, (2..10).map(|call| call * 2).collect::<Vec<u16>>());
+    }
+
+    #[test]
+    fn an_exit_without_its_enter_is_a_call() {
+        let mut thread = Thread::new(1);
+        thread.note_call(moment(1), 5, || None);
+        thread.note_call(moment(2), 5, || None);
+        assert_eq!(thread.last_calls().len(), 2);
+    }
+
+    #[test]
+    fn a_flood_of_threads_is_bounded_and_the_busy_one_stays() {
+        let mut threads = Threads::default();
+        for tid in 0..3 * MAX_THREADS as i64 {
+            threads.on_cpu(tid, 0);
+            threads.on_cpu(-7, 1);
+        }
+        assert!(threads.iter().count() <= MAX_THREADS);
+        assert!(threads.get(-7).is_some());
+        assert!(threads.forgotten() > 0);
+    }
+}

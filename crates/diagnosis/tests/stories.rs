@@ -1,0 +1,387 @@
+//! Sequences of events that no capture at hand holds: what happens, and what must be found.
+
+#[path = "../../scapfile/tests/common/mod.rs"]
+mod common;
+
+use std::io::Cursor;
+use std::ops::ControlFlow;
+
+use common::{EVENT_LARGE, EVENT_V2, EventWriter, section};
+use diagnosis::{Confidence, Diagnosis, Finding, Mode, PAGE, Report};
+use scapfile::{Capture, schema};
+
+const PAGE_FAULT: u16 = 290;
+const SIGNALDELIVER: u16 = 232;
+const PROCEXIT: u16 = 186;
+const EXECVE_EXIT: u16 = 293;
+const CLONE_EXIT: u16 = 223;
+const CONTAINER_JSON: u16 = 324;
+const TGKILL_ENTER: u16 = 132;
+const MMAP_EXIT: u16 = 161;
+const MPROTECT_ENTER: u16 = 284;
+const DROP: u16 = 148;
+const ABSENT_FETCH: u32 = 154;
+const PRESENT_FETCH: u32 = 153;
+const ABSENT_READ: u32 = 26;
+const TIME: u64 = PAGE + 0x400;
+const ID: &str = "7272f37ebc5c56208fff78f04e126973b694d5b91158b6fbd7383fe6ae2e3dd5";
+
+/// A capture in the making; each event comes a millisecond after the one before.
+struct Story {
+    bytes: Vec<u8>,
+    now_ns: u64,
+}
+
+impl Story {
+    fn begin() -> Self {
+        Self { bytes: section(&[]), now_ns: 1_000_000_000 }
+    }
+
+    fn event(self, tid: i64, event_type: u16, params: &[&[u8]]) -> Self {
+        self.event_in(EVENT_V2, tid, event_type, params)
+    }
+
+    /// As current Falco writes it: 32-bit parameter lengths.
+    fn async_event(self, name: &[u8], data: &[u8]) -> Self {
+        let asyncevent = schema::types_named("asyncevent").next().expect("in the event table");
+        self.event_in(EVENT_LARGE, -1, asyncevent, &[&[0; 4], name, data])
+    }
+
+    fn event_in(mut self, block: u32, tid: i64, event_type: u16, params: &[&[u8]]) -> Self {
+        self.now_ns += 1_000_000;
+        let mut event = EventWriter::new(block, event_type, params);
+        event.tid = tid;
+        event.cpu = u16::try_from(tid.rem_euclid(4)).expect("small");
+        event.timestamp_ns = self.now_ns;
+        self.bytes.extend(event.block());
+        self
+    }
+
+    fn wait(mut self, seconds: u64) -> Self {
+        self.now_ns += seconds * 1_000_000_000;
+        self
+    }
+
+    /// Parameters as EXECVE_19_X and CLONE_20_X have them up to the control groups; `ids`: process and parent.
+    fn born(self, event_type: u16, tid: i64, ids: (i64, i64), comm: &str, cgroups: &str, last: &[&[u8]]) -> Self {
+        let number = |value: i64| value.to_le_bytes();
+        let text = |value: &str| [value.as_bytes(), b"\0"].concat();
+        let (exe, comm, cgroups) = (text(&format!("/bin/{comm}")), text(comm), text(cgroups));
+        let (zero, tid_bytes, pid, ppid) = (number(0), number(tid), number(ids.0), number(ids.1));
+        let mut params: Vec<&[u8]> =
+            vec![&zero, &exe, b"--serve\0", &tid_bytes, &pid, &ppid, b"/\0", &zero, &zero, &zero];
+        params.extend([&[0; 4][..], &[0; 4], &[0; 4], &comm, &cgroups]);
+        params.extend(last);
+        self.event(tid, event_type, &params)
+    }
+
+    fn exec(self, tid: i64, comm: &str) -> Self {
+        self.born(EXECVE_EXIT, tid, (tid, 1), comm, "", &[])
+    }
+
+    fn exec_in_container(self, tid: i64, comm: &str, id: &str) -> Self {
+        self.born(EXECVE_EXIT, tid, (tid, 1), comm, &format!("cpuset=/docker/{id}"), &[])
+    }
+
+    fn thread(self, tid: i64, pid: i64) -> Self {
+        let clone_thread = (1u32 << 13).to_le_bytes();
+        self.born(CLONE_EXIT, tid, (pid, 1), "worker", "", &[&clone_thread])
+    }
+
+    fn child(self, tid: i64, ppid: i64, comm: &str) -> Self {
+        self.born(CLONE_EXIT, tid, (tid, ppid), comm, "", &[&[0; 4]])
+    }
+
+    fn fault(self, tid: i64, address: u64, error: u32) -> Self {
+        let address = address.to_le_bytes();
+        self.event(tid, PAGE_FAULT, &[&address, &address, &error.to_le_bytes()])
+    }
+
+    fn signal(self, tid: i64, signal: u8, sender: i64) -> Self {
+        self.event(tid, SIGNALDELIVER, &[&sender.to_le_bytes(), &tid.to_le_bytes(), &[signal]])
+    }
+
+    fn exit(self, tid: i64, status: i64) -> Self {
+        self.event(tid, PROCEXIT, &[&status.to_le_bytes()])
+    }
+
+    fn call(self, tid: i64) -> Self {
+        self.event(tid, MPROTECT_ENTER, &[])
+    }
+
+    fn tgkill(self, tid: i64, pid: i64, target: i64, signal: u8) -> Self {
+        self.event(tid, TGKILL_ENTER, &[&pid.to_le_bytes(), &target.to_le_bytes(), &[signal]])
+    }
+
+    fn crash(self, tid: i64, address: u64, error: u32) -> Self {
+        self.fault(tid, address, error).signal(tid, 11, 0).exit(tid, 11)
+    }
+
+    fn report(&self) -> Report {
+        report(&self.bytes)
+    }
+
+    fn findings(&self) -> Vec<Finding> {
+        self.report().findings
+    }
+}
+
+fn report(bytes: &[u8]) -> Report {
+    let mut capture = Capture::read(Cursor::new(bytes.to_vec()), None).expect("a capture");
+    let mut diagnosis = Diagnosis::default();
+    capture.visit(|item| {
+        diagnosis.item(&item);
+        ControlFlow::Continue(())
+    });
+    diagnosis.finish(capture.damage())
+}
+
+fn ids(findings: &[Finding]) -> Vec<&str> {
+    findings.iter().map(|finding| finding.id).collect()
+}
+
+fn fact<'a>(finding: &'a Finding, name: &str) -> &'a serde_json::Value {
+    finding.facts.get(name).unwrap_or(&serde_json::Value::Null)
+}
+
+#[test]
+fn other_threads_between_fault_and_signal_do_not_hide_the_cause() {
+    let mut story = Story::begin().exec(10, "old").exec(11, "busy").fault(10, TIME, ABSENT_FETCH);
+    for _ in 0..200 {
+        story = story.fault(11, 0x7000_0000, ABSENT_READ).call(11);
+    }
+    let findings = story.signal(10, 11, 0).exit(10, 11).findings();
+    assert_eq!(ids(&findings), ["vsyscall-none-crash"]);
+    assert_eq!(fact(&findings[0], "events_between"), 400);
+}
+
+#[test]
+fn a_fault_of_one_thread_and_a_signal_to_another_are_not_joined() {
+    let story = Story::begin().exec(10, "jvm").thread(12, 10).fault(10, TIME, PRESENT_FETCH);
+    let findings = story.signal(12, 11, 0).exit(12, 11).exit(10, 11).findings();
+    assert_eq!(ids(&findings), ["crash-signal"]);
+}
+
+#[test]
+fn a_crash_in_a_thread_is_one_death_of_its_process() {
+    let story =
+        Story::begin().exec(10, "server").thread(12, 10).thread(13, 10).fault(12, TIME, ABSENT_FETCH).signal(12, 11, 0);
+    // The kernel ends the other threads, in any order.
+    let findings = story.signal(13, 9, 0).signal(10, 9, 0).exit(13, 11).exit(12, 11).exit(10, 11).findings();
+    assert_eq!(ids(&findings), ["vsyscall-none-crash"]);
+    let process = findings[0].process.as_ref().expect("a process");
+    assert_eq!((process.pid, process.tid, process.comm.as_deref()), (10, 12, Some("server")));
+    assert_eq!(fact(&findings[0], "count"), 1);
+}
+
+#[test]
+fn a_wrapper_that_passes_on_139_did_not_crash() {
+    let story =
+        Story::begin().exec(10, "wrapper").child(20, 10, "wrapper").exec(20, "old").crash(20, TIME, ABSENT_FETCH);
+    let findings = story.exit(10, 35584).findings();
+    assert_eq!(ids(&findings), ["vsyscall-none-crash"]);
+    assert_eq!(findings[0].process.as_ref().map(|process| process.pid), Some(20));
+}
+
+#[test]
+fn a_forked_child_without_exec_is_named_like_its_parent() {
+    let findings = Story::begin().exec(10, "forker").child(20, 10, "forker").crash(20, 8, ABSENT_READ).findings();
+    assert_eq!(ids(&findings), ["crash-null-deref"]);
+    let process = findings[0].process.as_ref().expect("a process");
+    assert_eq!(process.parent.as_ref().map(|parent| (parent.pid, parent.comm.as_deref())), Some((10, Some("forker"))));
+}
+
+#[test]
+fn a_signal_sent_by_kill_is_no_fault() {
+    let story = Story::begin().exec(10, "victim").exec(11, "killer").fault(10, TIME, PRESENT_FETCH);
+    let findings = story.signal(10, 11, 11).exit(10, 11).findings();
+    assert_eq!(ids(&findings), ["crash-signal"]);
+    assert_eq!(fact(&findings[0], "cause_hint"), "sent-by-process");
+    assert_eq!(fact(&findings[0], "sent_by")["comm"], "killer");
+}
+
+#[test]
+fn sigkill_names_its_sender_or_the_kernel() {
+    let killed =
+        Story::begin().exec(10, "victim").exec(11, "runtime").tgkill(11, 10, 10, 9).signal(10, 9, 0).exit(10, 9);
+    let by_kernel = Story::begin().exec(10, "victim").fault(10, 0x7000_0000, ABSENT_READ).signal(10, 9, 0).exit(10, 9);
+    let (killed, by_kernel) = (killed.findings(), by_kernel.findings());
+    assert_eq!(fact(&killed[0], "sent_by")["comm"], "runtime");
+    assert_eq!(
+        (ids(&by_kernel), fact(&by_kernel[0], "cause_hint").as_str()),
+        (vec!["crash-signal"], Some("killed-by-kernel"))
+    );
+}
+
+#[test]
+fn a_handler_that_raises_the_signal_again_does_not_hide_the_cause() {
+    let story = Story::begin().exec(10, "service").fault(10, TIME, ABSENT_FETCH).signal(10, 11, 0).call(10);
+    let findings = story.tgkill(10, 10, 10, 11).signal(10, 11, 10).exit(10, 11).findings();
+    assert_eq!(ids(&findings), ["vsyscall-none-crash"]);
+    assert_eq!((fact(&findings[0], "handler_ran"), findings[0].confidence), (&true.into(), Confidence::Likely));
+}
+
+#[test]
+fn a_handler_that_aborts_does_not_hide_the_cause_either() {
+    let story = Story::begin().exec(10, "jvm").fault(10, TIME, ABSENT_FETCH).signal(10, 11, 0).call(10);
+    let findings = story.tgkill(10, 10, 10, 6).signal(10, 6, 10).exit(10, 6).findings();
+    assert_eq!(ids(&findings), ["vsyscall-none-crash"]);
+    assert_eq!(fact(&findings[0], "exit_status"), 134);
+}
+
+#[test]
+fn an_abort_long_after_a_caught_vsyscall_is_another_matter() {
+    let story = Story::begin().exec(10, "jvm").fault(10, TIME, ABSENT_FETCH).signal(10, 11, 0).call(10).wait(60);
+    let findings = story.tgkill(10, 10, 10, 6).signal(10, 6, 10).exit(10, 6).findings();
+    assert_eq!(ids(&findings), ["crash-signal", "vsyscall-sigsegv-handled"]);
+}
+
+#[test]
+fn a_program_that_catches_and_goes_on_is_alive() {
+    let findings = Story::begin().exec(10, "lucky").fault(10, TIME, ABSENT_FETCH).signal(10, 11, 0).call(10).findings();
+    assert_eq!(ids(&findings), ["vsyscall-sigsegv-handled"]);
+    assert_eq!(fact(&findings[0], "outcome"), "alive");
+}
+
+#[test]
+fn a_call_refused_by_an_emulating_kernel_is_not_vsyscall_none() {
+    let story = Story::begin().exec(10, "good").fault(10, PAGE, ABSENT_FETCH).call(10).exec(11, "bad");
+    let report = story.crash(11, PAGE, ABSENT_FETCH).report();
+    assert_eq!(report.kernel.vsyscall_mode, Mode::Xonly);
+    assert_eq!(ids(&report.findings), ["crash-bad-access"]);
+}
+
+#[test]
+fn the_page_below_and_the_page_above_are_wild_jumps() {
+    for address in [PAGE - 0xc00, PAGE + 0x1400] {
+        assert_eq!(ids(&Story::begin().exec(10, "x").crash(10, address, ABSENT_FETCH).findings()), ["crash-wild-jump"]);
+    }
+}
+
+#[test]
+fn a_system_call_between_fault_and_signal_parts_them() {
+    let story =
+        Story::begin().exec(10, "x").fault(10, 0x7000_0000, ABSENT_READ).call(10).signal(10, 11, 0).exit(10, 11);
+    let findings = story.findings();
+    assert_eq!(
+        (ids(&findings), fact(&findings[0], "cause_hint").as_str()),
+        (vec!["crash-signal"], Some("no-fault-seen"))
+    );
+}
+
+#[test]
+fn kernel_faults_after_the_signal_are_noise() {
+    const SUPERVISOR_READ: u32 = 42;
+    let story = Story::begin().exec(10, "x").fault(10, TIME, ABSENT_FETCH).signal(10, 11, 0);
+    let findings = story.fault(10, 0, SUPERVISOR_READ).fault(10, TIME - 0x2a, SUPERVISOR_READ).exit(10, 11).findings();
+    assert_eq!((ids(&findings), findings[0].confidence), (vec!["vsyscall-none-crash"], Confidence::Certain));
+}
+
+#[test]
+fn a_lost_signal_event_makes_the_verdict_likely() {
+    let findings = Story::begin()
+        .exec(10, "x")
+        .fault(10, TIME, ABSENT_FETCH)
+        .event(10, DROP, &[&[1, 0, 0, 0]])
+        .exit(10, 11)
+        .findings();
+    assert_eq!(ids(&findings), ["vsyscall-none-crash", "events-dropped"]);
+    assert_eq!(findings[0].confidence, Confidence::Likely);
+}
+
+#[test]
+fn the_image_binds_to_the_crash_that_came_before_it() {
+    let json = |name: &str| {
+        format!(
+            "{{\"container\":{{\"id\":\"7272f37ebc5c\",\"image\":\"redis:2.8.22\",\"name\":\"{name}\",\"type\":0}}}}\0"
+        )
+    };
+    let crash = || Story::begin().exec_in_container(10, "entrypoint.sh", ID).crash(10, TIME, ABSENT_FETCH);
+    let old = crash().event(-1, CONTAINER_JSON, &[json("one").as_bytes()]).findings();
+    let current = crash().async_event(b"container\0", json("two").as_bytes());
+    let never = crash().findings();
+    let container = |findings: &[Finding]| findings[0].container.clone().expect("a container");
+    assert_eq!(
+        (container(&old).image.as_deref(), container(&old).name.as_deref()),
+        (Some("redis:2.8.22"), Some("one"))
+    );
+    assert_eq!((container(&never).image, container(&never).id), (None, "7272f37ebc5c".into()));
+    assert_eq!(container(&current.findings()).name.as_deref(), Some("two"));
+}
+
+#[test]
+fn a_restart_loop_over_several_containers_of_an_image_is_one_loop() {
+    let mut story = Story::begin();
+    for restart in 0..4i64 {
+        let id = format!("{restart:012x}{}", &ID[12..]);
+        let json = format!("{{\"container\":{{\"id\":\"{restart:012x}\",\"image\":\"redis:2.8.22\"}}}}\0");
+        story = story.exec_in_container(10 + restart, "entrypoint.sh", &id).crash(10 + restart, TIME, ABSENT_FETCH);
+        story = story.event(-1, CONTAINER_JSON, &[json.as_bytes()]).wait(10);
+    }
+    let findings = story.findings();
+    let loops: Vec<&Finding> = findings.iter().filter(|finding| finding.id == "crash-loop").collect();
+    assert_eq!((loops.len(), fact(loops[0], "count"), fact(loops[0], "image")), (1, &4.into(), &"redis:2.8.22".into()));
+    assert_eq!(fact(loops[0], "gaps_ns").as_array().map(Vec::len), Some(3));
+}
+
+#[test]
+fn a_pid_that_is_used_again_is_another_process() {
+    let story = Story::begin().exec(10, "first").fault(10, 0x5000, ABSENT_READ).exit(10, 0);
+    let findings = story.child(10, 1, "second").crash(10, 0, ABSENT_READ).findings();
+    assert_eq!(findings[0].process.as_ref().and_then(|process| process.comm.clone()).as_deref(), Some("second"));
+    assert_eq!(fact(&findings[0], "after_exec_ns"), &serde_json::Value::Null, "its own exec, not the one before");
+}
+
+#[test]
+fn mapped_memory_is_told_from_memory_not_seen_mapped() {
+    let map = |story: Story| {
+        let (address, length) = (0x7f00_0000_0000u64.to_le_bytes(), 0x1000u64.to_le_bytes());
+        story.event(10, MMAP_EXIT, &[&address, &[0; 4], &[0; 4], &[0; 4], &[0; 8], &length])
+    };
+    let inside = map(Story::begin().exec(10, "x")).crash(10, 0x7f00_0000_0800, 21).findings();
+    let outside = map(Story::begin().exec(10, "x")).crash(10, 0x7f00_0000_1000, ABSENT_READ).findings();
+    assert_eq!(fact(&inside[0], "address_mapped"), "yes");
+    assert_eq!(fact(&outside[0], "address_mapped"), "not-seen");
+    assert_eq!(fact(&outside[0], "nearest_mapping"), "0x00007f0000000000-0x00007f0000001000");
+}
+
+#[test]
+fn a_thread_of_which_nothing_else_is_known_is_told_by_its_id() {
+    let findings = Story::begin().crash(77, TIME, ABSENT_FETCH).findings();
+    let process = findings[0].process.as_ref().expect("a process");
+    assert_eq!((process.pid, &process.comm), (77, &None));
+}
+
+#[test]
+fn a_capture_cut_anywhere_never_says_more_than_it_holds() {
+    let story = Story::begin()
+        .exec(10, "old")
+        .fault(10, 0x40_1000, ABSENT_FETCH)
+        .call(10)
+        .crash(10, TIME, ABSENT_FETCH)
+        .exec(11, "next");
+    let whole = &story.bytes;
+    for cut in section(&[]).len()..whole.len() {
+        let report = report(&whole[..cut]);
+        for finding in &report.findings {
+            match finding.id {
+                "vsyscall-none-crash" => {
+                    let complete = fact(finding, "exit_status") == 139;
+                    assert_eq!(finding.confidence == Confidence::Certain, complete, "cut at {cut}");
+                }
+                "capture-truncated" | "page-faults-not-captured" => {}
+                other => panic!("{other} in a capture cut at {cut}"),
+            }
+        }
+    }
+}
+
+#[test]
+fn many_kinds_of_deaths_are_bounded_and_counted() {
+    let mut story = Story::begin();
+    for tid in 10..1210 {
+        story = story.exec(tid, &format!("p{tid}")).crash(tid, 0, ABSENT_READ);
+    }
+    let report = story.report();
+    assert_eq!((report.findings.len(), report.omitted.happenings_omitted), (512, 688));
+}
