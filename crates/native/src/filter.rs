@@ -1,0 +1,101 @@
+//! Turns the filters a user gives into a test for events.
+
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+
+use crate::spelling;
+use crate::types::{TYPES, TypeKey};
+
+/// What an event must be to be selected; whatever is `None` does not matter.
+#[derive(Debug, Default)]
+pub(crate) struct Filter {
+    /// By type key: whether it is wanted.
+    types: Option<Vec<bool>>,
+    tids: Option<Vec<i64>>,
+    containers: Option<Vec<String>>,
+    since_ns: Option<i64>,
+    until_ns: Option<i64>,
+}
+
+impl Filter {
+    /// The filter for events of these types, threads and containers, within a time range in nanoseconds
+    /// from the first event on, both ends included.
+    ///
+    /// # Errors
+    /// `ValueError` for an event type that does not exist; names near to it are given.
+    pub(crate) fn new(
+        types: Option<Vec<String>>,
+        tids: Option<Vec<i64>>,
+        containers: Option<Vec<String>>,
+        since_ns: Option<i64>,
+        until_ns: Option<i64>,
+    ) -> PyResult<Self> {
+        let types = types.map(|names| wanted_types(&names)).transpose()?;
+        Ok(Self { types, tids, containers, since_ns, until_ns })
+    }
+
+    /// Whether an event of this type, thread and time, `first_ns` being the capture's first, is wanted.
+    #[inline]
+    pub(crate) fn accepts(&self, key: TypeKey, tid: i64, timestamp_ns: u64, first_ns: u64) -> bool {
+        if let Some(types) = &self.types
+            && !usize::try_from(key).is_ok_and(|key| types.get(key) == Some(&true))
+        {
+            return false;
+        }
+        if let Some(tids) = &self.tids
+            && !tids.contains(&tid)
+        {
+            return false;
+        }
+        if self.since_ns.is_none() && self.until_ns.is_none() {
+            return true;
+        }
+        let after_first = i128::from(timestamp_ns) - i128::from(first_ns);
+        self.since_ns.is_none_or(|since| i128::from(since) <= after_first)
+            && self.until_ns.is_none_or(|until| after_first <= i128::from(until))
+    }
+
+    /// Whether it matters in which container an event happened.
+    #[inline]
+    pub(crate) fn asks_for_containers(&self) -> bool {
+        self.containers.is_some()
+    }
+
+    /// Whether an event in this container is wanted: by the beginning of its id, by its name, or by its
+    /// image, with or without the tag.
+    pub(crate) fn accepts_container(&self, id: &str, name: Option<&str>, image: Option<&str>) -> bool {
+        let Some(containers) = &self.containers else { return true };
+        containers.iter().filter(|wanted| !wanted.is_empty()).any(|wanted| {
+            let wanted = wanted.as_str();
+            // Only the first 12 digits of an id are known; more may have been given.
+            id.starts_with(wanted)
+                || (wanted.len() > id.len() && wanted.starts_with(id))
+                || name == Some(wanted)
+                || image.is_some_and(|image| {
+                    image == wanted || image.strip_prefix(wanted).is_some_and(|tag| tag.starts_with([':', '@']))
+                })
+        })
+    }
+}
+
+fn wanted_types(names: &[String]) -> PyResult<Vec<bool>> {
+    let mut wanted = vec![false; TYPES.names().len()];
+    for name in names {
+        let Some(key) = TYPES.find(name).and_then(|key| usize::try_from(key).ok()) else {
+            return Err(PyValueError::new_err(unknown_type(name)));
+        };
+        wanted[key] = true;
+    }
+    Ok(wanted)
+}
+
+fn unknown_type(name: &str) -> String {
+    let near = spelling::near(name, TYPES.names().iter().copied());
+    match near.split_last() {
+        None => format!("there is no event type {name:?}"),
+        Some((only, [])) => format!("there is no event type {name:?}; did you mean {only}?"),
+        Some((last, others)) => {
+            format!("there is no event type {name:?}; did you mean {} or {last}?", others.join(", "))
+        }
+    }
+}

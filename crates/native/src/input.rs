@@ -1,0 +1,113 @@
+//! Opens a path or standard input as a capture, and meters how much of it has been read.
+
+use std::fmt;
+use std::fs::File;
+use std::io::{self, IsTerminal, Read};
+use std::os::fd::AsFd;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use scapfile::{Capture, OpenError};
+
+/// Where a capture comes from.
+#[derive(Debug, Clone)]
+pub(crate) enum Source {
+    /// A file.
+    Path(PathBuf),
+    /// Standard input, written `-`.
+    StandardInput,
+}
+
+impl Source {
+    pub(crate) fn new(path: PathBuf) -> Self {
+        if path.as_os_str() == "-" { Self::StandardInput } else { Self::Path(path) }
+    }
+
+    /// Opens the capture; `meter` counts what is read of it.
+    pub(crate) fn open(&self, meter: &Arc<Meter>) -> Result<Capture, OpenError> {
+        let file = match self {
+            Self::Path(path) => File::open(path)?,
+            Self::StandardInput => standard_input()?,
+        };
+        let metadata = file.metadata()?;
+        let size = metadata.is_file().then_some(metadata.len());
+        meter.total.store(size.unwrap_or(UNKNOWN), Ordering::Relaxed);
+        Capture::read(Metered { file, meter: Arc::clone(meter) }, size)
+    }
+
+    /// Whether the same capture can be read again from its beginning.
+    pub(crate) fn can_be_reopened(&self, capture: &Capture) -> bool {
+        matches!(self, Self::Path(_)) && capture.size().is_some()
+    }
+
+    /// As reports name it: the path as it was given.
+    pub(crate) fn path(&self) -> String {
+        match self {
+            Self::Path(path) => path.to_string_lossy().into_owned(),
+            Self::StandardInput => "-".into(),
+        }
+    }
+}
+
+impl fmt::Display for Source {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Path(path) if path.as_os_str().is_empty() => f.write_str("an empty path"),
+            Self::Path(path) => write!(f, "{}", path.display()),
+            Self::StandardInput => f.write_str("standard input"),
+        }
+    }
+}
+
+/// The file behind standard input, without the buffer that the standard library puts before it.
+fn standard_input() -> io::Result<File> {
+    let input = io::stdin();
+    if input.is_terminal() {
+        return Err(io::Error::other("it is a terminal; give the path of a capture, or pipe one in"));
+    }
+    Ok(File::from(input.as_fd().try_clone_to_owned()?))
+}
+
+const UNKNOWN: u64 = u64::MAX;
+
+/// How much of an input has been read, and whether anybody still wants more of it.
+#[derive(Debug, Default)]
+pub(crate) struct Meter {
+    read: AtomicU64,
+    total: AtomicU64,
+    stopped: AtomicBool,
+}
+
+impl Meter {
+    /// Bytes read so far, as stored (a gzip stream is not unpacked here).
+    pub(crate) fn read(&self) -> u64 {
+        self.read.load(Ordering::Relaxed)
+    }
+
+    /// Bytes there are, if known.
+    pub(crate) fn total(&self) -> Option<u64> {
+        Some(self.total.load(Ordering::Relaxed)).filter(|total| *total != UNKNOWN)
+    }
+
+    /// Ends the input at the next read, so that whoever works on it comes to an end.
+    pub(crate) fn stop(&self) {
+        self.stopped.store(true, Ordering::Relaxed);
+    }
+}
+
+struct Metered {
+    file: File,
+    meter: Arc<Meter>,
+}
+
+impl Read for Metered {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if self.meter.stopped.load(Ordering::Relaxed) {
+            return Err(io::Error::other("stopped"));
+        }
+        let count = self.file.read(buffer)?;
+        self.meter.read.fetch_add(count as u64, Ordering::Relaxed);
+        Ok(count)
+    }
+}
