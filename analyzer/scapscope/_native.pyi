@@ -1,0 +1,71 @@
+"""The Rust core: captures in, JSON text and events out. It emits ids and facts, never sentences."""
+
+from collections.abc import Callable
+from typing import Literal, TypedDict, final
+
+__all__ = ["ArrowStream", "CaptureError", "Event", "EventStream", "explain", "info"]
+
+class CaptureError(Exception):
+    """The input cannot be read as a capture; str() is one clear sentence saying why."""
+
+class _Damage(TypedDict):
+    kind: Literal["cut-off", "corrupt"]
+    offset: int
+    expected: str
+    found: str
+
+def explain(source: str, progress: Callable[[int, int | None], None] | None = None) -> bytes:
+    """The report of the capture at the path `source` ("-": standard input), as a JSON object."""
+
+def info(source: str, progress: Callable[[int, int | None], None] | None = None) -> bytes:
+    """What the capture at the path `source` ("-": standard input) holds, as a JSON object."""
+
+@final
+class Event:
+    """One event of a capture, as sysdig numbers and names it."""
+
+    @property
+    def number(self) -> int: ...
+    @property
+    def timestamp_ns(self) -> int: ...
+    @property
+    def cpu(self) -> int: ...
+    @property
+    def tid(self) -> int: ...
+    @property
+    def direction(self) -> Literal[">", "<"]: ...
+    @property
+    def type(self) -> str: ...
+    @property
+    def comm(self) -> str | None: ...
+    @property
+    def container_id(self) -> str | None: ...
+    @property
+    def args(self) -> str: ...
+
+@final
+class ArrowStream:
+    """Record batches of events, for anything that reads the Arrow PyCapsule interface."""
+
+    def __arrow_c_schema__(self) -> object: ...
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
+
+@final
+class EventStream:
+    """The events of one capture, once, in file order."""
+
+    def __new__(
+        cls,
+        source: str,
+        *,
+        types: list[str] | None = None,
+        tids: list[int] | None = None,
+        containers: list[str] | None = None,
+        since_ns: int | None = None,
+        until_ns: int | None = None,
+    ) -> EventStream: ...
+    def __iter__(self) -> EventStream: ...
+    def __next__(self) -> Event: ...
+    def to_arrow(self, batch_size: int = 65536) -> ArrowStream: ...
+    @property
+    def damage(self) -> _Damage | None: ...

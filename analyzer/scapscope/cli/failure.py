@@ -1,0 +1,39 @@
+"""Turns what can go wrong with an input or an output into a message and an exit status."""
+
+from __future__ import annotations
+
+from typing import IO, Any
+
+import click
+
+UNREADABLE = 3
+UNWRITABLE = 4
+_TRY = (
+    "Nothing could be read from it. A capture is what `sysdig -w FILE.scap` or a Falco capture writes, "
+    "as it is or gzipped."
+)
+
+
+def unreadable(path: str, problem: Exception) -> None:
+    """Say on standard error that `path` is not an input, why, and what to try."""
+    from scapscope.reports.page import printable
+
+    message = str(problem)
+    named = message if path == "-" or path in message else f"{path}: {message}"
+    click.echo(f"scapscope: {printable(named)}\n{_TRY}", err=True)
+
+
+class Unwritable(click.ClickException):
+    """The answer could not be written: a full disk, a folder that is not there."""
+
+    exit_code = UNWRITABLE
+
+    def __init__(self, where: str, problem: OSError) -> None:
+        from scapscope.reports.page import printable
+
+        reason = problem.strerror or str(problem)
+        super().__init__(printable(f"the answer could not be written to {where}: {reason}"))
+
+    def show(self, file: IO[Any] | None = None) -> None:
+        """Print the message as this program prints every other."""
+        click.echo(f"scapscope: {self.message}", file=file, err=True)
