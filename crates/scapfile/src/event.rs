@@ -79,6 +79,27 @@ impl<'a> Event<'a> {
         if layout.counted { Some(event) } else { event.count_params() }
     }
 
+    /// The same for the block that nearly every event is in: counted, without flags, not wide.
+    #[inline]
+    pub(crate) fn read_v2(body: &'a [u8], number: u64) -> Option<Self> {
+        let header: &[u8; 2 + HEADER as usize] = body.first_chunk()?;
+        let u32_at = |at: usize| u32::from_le_bytes([header[at], header[at + 1], header[at + 2], header[at + 3]]);
+        let u64_at = |at: usize| u64::from(u32_at(at)) | u64::from(u32_at(at + 4)) << 32;
+        let length = u32_at(18) as usize;
+        Some(Self {
+            number,
+            cpu: u16::from_le_bytes([header[0], header[1]]),
+            flags: 0,
+            timestamp_ns: u64_at(2),
+            tid: u64_at(10).cast_signed(),
+            event_type: u16::from_le_bytes([header[22], header[23]]),
+            nparams: u32_at(24),
+            wide: false,
+            // A length below the header's makes the range run backwards, which is none.
+            payload: body.get(header.len()..length.checked_add(2)?)?,
+        })
+    }
+
     /// Finds how many parameters a version 1 event has, which its header does not say: the count
     /// at which lengths and values fill the event exactly.
     fn count_params(mut self) -> Option<Self> {

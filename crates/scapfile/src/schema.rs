@@ -206,6 +206,14 @@ mod tests {
     }
 
     #[test]
+    fn large_events_are_those_of_the_event_table() {
+        let large = (0..known_types()).filter(|event_type| table()[usize::from(*event_type)].wide);
+        let names: std::collections::BTreeSet<&str> = large.map(name).collect();
+        // `EF_LARGE_PAYLOAD` in event_table.c.
+        assert_eq!(names, ["asyncevent", "container", "pluginevent"].into());
+    }
+
+    #[test]
     fn several_ages_of_an_event_share_a_name() {
         let execve: Vec<u16> = types_named("execve").collect();
         assert!(execve.len() >= 10, "{execve:?}");

@@ -12,7 +12,7 @@ use std::thread;
 use crate::gzip;
 
 /// Bytes read or decompressed at a time.
-const CHUNK: usize = 256 * 1024;
+const CHUNK: usize = 1024 * 1024;
 /// Room in front of each piece for what the parser has left of the piece before, most often a part
 /// of one event: so the rest moves, not the piece.
 const FRONT: usize = 64 * 1024;

@@ -439,3 +439,31 @@ fn a_visit_can_be_paused_and_goes_on_where_it_was() {
     // There is nothing more, however often one asks.
     assert_eq!(capture.visit(|item| panic!("{item:?}")), scapfile::Visit::Ended);
 }
+
+/// `docs/scap-format.md` lists the numbers that the reader knows, and only these.
+#[test]
+fn the_documented_block_numbers_are_those_that_are_read() {
+    let page = include_str!("../../../docs/scap-format.md");
+    let table = page.split("### The numbers").nth(1).unwrap().split("\n### ").next().unwrap();
+    let mut documented = Vec::new();
+    for row in table.lines().filter(|row| row.starts_with("| ") && row.contains("`0x")) {
+        let hex = row.split('`').filter_map(|word| word.strip_prefix("0x"));
+        let mut numbers: Vec<u32> = hex.map(|word| u32::from_str_radix(word, 16).unwrap()).collect();
+        if row.contains("` to `") {
+            numbers = (numbers[0]..=numbers[1]).collect();
+        }
+        let what = row.split('|').nth(1).unwrap().split(" V4 to").next().unwrap().trim();
+        for number in numbers {
+            let name = BlockKind::of(number).name();
+            let list = matches!(BlockKind::of(number), BlockKind::List(_));
+            let alike = name == what || list && (name.starts_with(what) || what.starts_with(&name));
+            assert!(alike, "{number:X} is {name}, documented as {what}");
+            documented.push(number);
+        }
+    }
+    let known = (0..0x1000).chain((0..0x100).map(|high| 0x8000_ABCD | high << 16)).chain([SECTION_HEADER]);
+    let mut known: Vec<u32> = known.filter(|number| BlockKind::of(*number) != BlockKind::Unknown).collect();
+    known.sort_unstable();
+    documented.sort_unstable();
+    assert_eq!(documented, known);
+}

@@ -1,6 +1,6 @@
 //! Deaths, programs and cases for the detectors' tests.
 
-use scapfile::{Capture, Item};
+use scapfile::{Capture, Event, Item};
 use std::ops::ControlFlow;
 
 use super::{Case, DEFAULT_HOT_CALLS};
@@ -102,15 +102,20 @@ pub fn case_with<T>(mode: Mode, ledger: Ledger, question: impl FnOnce(&Case<'_>)
 /// Asks `question` of a case whose capture has one event of each type.
 pub fn case_of_events<T>(types: &[u16], ledger: Ledger, question: impl FnOnce(&Case<'_>) -> T) -> T {
     let mut summary = Summary::default();
+    each_event(types, |event| summary.note(event));
+    ask(Mode::Unknown, &ledger, &summary, question)
+}
+
+/// Shows `visitor` an event of each type, without parameters.
+pub fn each_event(types: &[u16], mut visitor: impl FnMut(&Event<'_>)) {
     let mut capture = Capture::read(std::io::Cursor::new(capture_of(types)), None).expect("a capture");
     capture.visit(|item| {
         if let Item::Event(event) = item {
-            summary.note(&event);
+            visitor(&event);
         }
         ControlFlow::Continue(())
     });
     assert_eq!(capture.damage(), None);
-    ask(Mode::Unknown, &ledger, &summary, question)
 }
 
 fn ask<T>(mode: Mode, ledger: &Ledger, summary: &Summary, question: impl FnOnce(&Case<'_>) -> T) -> T {

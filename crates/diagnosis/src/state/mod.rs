@@ -130,23 +130,22 @@ impl State {
     /// Moves on to `event`.
     #[inline]
     pub fn event(&mut self, event: &Event<'_>) {
-        let role = self.roles.of(event.event_type);
-        // The frequent ones first: a chain is predicted better than a jump table.
-        if role == Role::Call {
-            self.call(event, || None);
-        } else if role == Role::PageFault {
+        let duty = self.roles.duty(event.event_type);
+        if duty.is_call() {
+            self.call(event);
+        }
+        if duty.is_fault() {
             self.page_fault(event);
-        } else if role == Role::Generic {
-            self.call(event, || generic(event));
-        } else if role != Role::Silent {
-            self.other(role, event);
+        }
+        if duty.is_more() {
+            self.more(event);
         }
     }
 
     #[inline]
-    fn call(&mut self, event: &Event<'_>, which: impl FnOnce() -> Option<Generic>) {
+    fn call(&mut self, event: &Event<'_>) {
         let thread = self.threads.on_cpu(event.tid, event.cpu);
-        thread.note_call(Moment::of(event), event.event_type, which);
+        thread.note_call(event);
         // Most faults are of memory used for the first time, and nothing has to be made of them.
         if thread.dying || thread.fault.is_some_and(|fault| fault.in_vsyscall_page()) {
             self.went_on(event.tid);
@@ -211,15 +210,15 @@ impl State {
     }
 
     #[inline(never)]
-    fn other(&mut self, role: Role, event: &Event<'_>) {
+    fn more(&mut self, event: &Event<'_>) {
+        let role = self.roles.of(event.event_type);
         match role {
             Role::Signal => return self.signal(event),
             Role::ThreadExit => return self.thread_exit(event),
             Role::ContainerJson => return self.container_json(event.param(0)),
             Role::ContainerPlain => return self.container_plain(event),
             Role::Async => return self.async_event(event),
-            Role::Drop => return,
-            _ => self.call(event, || None),
+            _ => {}
         }
         let Ok(params) = event.params() else { return };
         match role {
@@ -603,12 +602,6 @@ impl State {
             }
         }
     }
-}
-
-fn generic(event: &Event<'_>) -> Option<Generic> {
-    let params = event.params().ok()?;
-    let id = |index| params.get(index)?.try_into().ok().map(u16::from_le_bytes);
-    Some(Generic { code: id(0)?, native_id: id(1) })
 }
 
 fn base_name(path: &[u8]) -> &[u8] {

@@ -4,10 +4,10 @@
 //! longest make room, and are counted.
 
 use rustc_hash::FxHashMap;
+use scapfile::Event;
 
 use super::processes::ProcessKey;
 use crate::fault::Fault;
-use crate::finding::Moment;
 
 /// Threads remembered at once; a Linux machine has 32,768 pids by default.
 pub const MAX_THREADS: usize = 65_536;
@@ -104,12 +104,13 @@ impl Thread {
 
     /// Notes a system call. The exit of the call noted last is the same call.
     #[inline]
-    pub fn note_call(&mut self, at: Moment, event_type: u16, generic: impl FnOnce() -> Option<Generic>) {
-        if event_type % 2 == 1 && self.recent.newest_type() == Some(event_type - 1) {
+    pub fn note_call(&mut self, event: &Event<'_>) {
+        let &Event { number, timestamp_ns, event_type, .. } = event;
+        if event.is_exit() && self.recent.newest_type() == Some(event_type - 1) {
             return;
         }
-        let Moment { event, timestamp_ns, .. } = at;
-        self.recent.push(RecentCall { event, timestamp_ns, event_type, generic: generic() });
+        let generic = if event.is_generic() { generic(event) } else { None };
+        self.recent.push(RecentCall { event: number, timestamp_ns, event_type, generic });
     }
 
     /// The last system calls, oldest first.
@@ -117,6 +118,12 @@ impl Thread {
     pub fn last_calls(&self) -> Vec<RecentCall> {
         self.recent.in_order()
     }
+}
+
+fn generic(event: &Event<'_>) -> Option<Generic> {
+    let params = event.params().ok()?;
+    let id = |index| params.get(index)?.try_into().ok().map(u16::from_le_bytes);
+    Some(Generic { code: id(0)?, native_id: id(1) })
 }
 
 /// The threads alive.
@@ -236,28 +243,29 @@ impl Threads {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::detectors::examples::each_event;
 
-    fn moment(event: u64) -> Moment {
-        Moment { event, timestamp_ns: event, tid: 1 }
+    fn types(thread: &Thread) -> Vec<u16> {
+        thread.last_calls().iter().map(|call| call.event_type).collect()
+    }
+
+    /// Has `thread` make the calls whose events have these types.
+    fn note(thread: &mut Thread, types: &[u16]) {
+        each_event(types, |event| thread.note_call(event));
     }
 
     #[test]
     fn enter_and_exit_are_one_call_and_the_oldest_is_dropped() {
         let mut thread = Thread::new(1);
-        for call in 0..10u16 {
-            thread.note_call(moment(u64::from(call) * 2 + 1), call * 2, || None);
-            thread.note_call(moment(u64::from(call) * 2 + 2), call * 2 + 1, || None);
-        }
-        let types: Vec<u16> = thread.last_calls().iter().map(|call| call.event_type).collect();
-        assert_eq!(types, (2..10).map(|call| call * 2).collect::<Vec<u16>>());
+        note(&mut thread, &(2..22).collect::<Vec<u16>>());
+        assert_eq!(types(&thread), (3..11).map(|call| call * 2).collect::<Vec<u16>>());
     }
 
     #[test]
     fn an_exit_without_its_enter_is_a_call() {
         let mut thread = Thread::new(1);
-        thread.note_call(moment(1), 5, || None);
-        thread.note_call(moment(2), 5, || None);
-        assert_eq!(thread.last_calls().len(), 2);
+        note(&mut thread, &[5, 5]);
+        assert_eq!(types(&thread), [5, 5]);
     }
 
     #[test]
