@@ -101,21 +101,19 @@ impl<'a> Event<'a> {
     }
 
     /// Finds how many parameters a version 1 event has, which its header does not say: the count
-    /// at which lengths and values fill the event exactly.
+    /// at which lengths and values fill the event. One count at most does, for each further length
+    /// takes two bytes away from the values.
     fn count_params(mut self) -> Option<Self> {
         let payload = schema::v1_payload(self.event_type, self.payload)?;
-        let most = schema::params(self.event_type).len().max(payload.len().min(64) / 2);
-        let fits = |count: &usize| {
-            let Some((lengths, values)) = payload.split_at_checked(count * 2) else { return false };
-            let total: usize =
-                lengths.chunks_exact(2).map(|pair| usize::from(u16::from_le_bytes([pair[0], pair[1]]))).sum();
-            total == values.len()
-        };
-        let known = schema::params(self.event_type).len();
-        let count = (0..=known).rev().find(fits).or_else(|| (known..=most).find(fits))?;
+        let mut lengths = Cursor::new(payload);
+        let mut values = 0;
         self.payload = payload;
-        self.nparams = u32::try_from(count).ok()?;
-        Some(self)
+        self.nparams = 0;
+        while lengths.left() > values && self.nparams < MAX_PARAMS {
+            values += usize::from(lengths.u16()?);
+            self.nparams += 1;
+        }
+        (lengths.left() == values).then_some(self)
     }
 
     /// Whether the event is recorded on the way out of a system call.

@@ -12,7 +12,7 @@ use falco_event_schema::events::AnyEvent;
 use falco_event_schema::ffi;
 use falco_event_schema::fields::event_flags::PT_FLAGS32_pf_flags;
 
-use crate::event::Event;
+use crate::event::{Event, Params};
 
 /// Event types above this are not asked for; the crate's table ends at 429 (2026).
 const TABLE_END: u16 = 1024;
@@ -94,8 +94,9 @@ pub fn types_named(name: &str) -> impl Iterator<Item = u16> + '_ {
 /// become dots.
 #[must_use]
 pub fn describe(event: &Event<'_>) -> String {
+    let Ok(values) = event.params() else { return "(malformed)".into() };
     if table().get(usize::from(event.event_type)).is_none_or(|entry| entry.wide != event.wide()) {
-        return in_hexadecimal(event);
+        return in_hexadecimal(event, &values);
     }
     if event.event_type == PAGE_FAULT
         && let Some(line) = page_fault(event)
@@ -106,7 +107,7 @@ pub fn describe(event: &Event<'_>) -> String {
     let mut line = String::with_capacity(TYPICAL_LINE);
     match typed.load::<AnyEvent>() {
         Ok(loaded) => _ = write!(line, "{:?}", loaded.params),
-        Err(_) => return in_hexadecimal(event),
+        Err(_) => return in_hexadecimal(event, &values),
     }
     // Drop the direction and the name in front of the first parameter.
     let params = line.match_indices(' ').nth(1).map_or(line.len(), |(space, _)| space + 1);
@@ -135,9 +136,8 @@ fn page_fault(event: &Event<'_>) -> Option<String> {
     Some(line)
 }
 
-fn in_hexadecimal(event: &Event<'_>) -> String {
+fn in_hexadecimal(event: &Event<'_>, values: &Params<'_>) -> String {
     const SHOWN: usize = 32;
-    let Ok(values) = event.params() else { return "(malformed)".into() };
     let names = params(event.event_type);
     let mut line = String::new();
     for index in 0..event.param_count() as usize {

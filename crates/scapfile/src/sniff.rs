@@ -120,6 +120,9 @@ mod tests {
         let interface = block(1, b"\x01\0\0\0\0\0\x04\0");
         let hardware_system_program = b"\x02\0\x04\0x64\0\x03\0\x08\0Linux 6.\x04\0\x06\0Dumpca\0\0\0\0\0\0";
         let comment = [b"\x01\0\xfc\xff".as_slice(), &[b'x'; 0xfffc], &[0; 4]].concat();
+        // A capture of no packets, and one of nothing at all, which may be either.
+        assert!(foreign(&[section(&[]), interface.clone()].concat()).is_some_and(|name| name.contains("pcapng")));
+        assert_eq!(foreign(&section(&[])), None);
         for options in [&b""[..], hardware_system_program, &comment] {
             let network = [section(options), interface.clone(), block(6, &[0; 40])].concat();
             assert!(

@@ -264,6 +264,8 @@ fn an_event_whose_parameters_contradict_it_has_none() {
             malformed.push(block(number, &body));
         }
     }
+    // One parameter more than there can be, all of them empty.
+    malformed.push(event(EVENT_V2, &[&b""[..]; 65]).block());
     let expected = malformed.len();
     let bytes = [small_capture(0), malformed.concat(), page_fault(1)].concat();
     let mut capture = Capture::read(io::Cursor::new(bytes), None).unwrap();
@@ -346,6 +348,22 @@ fn a_list_entry_that_contradicts_ends_its_list_and_reading_goes_on() {
 }
 
 #[test]
+fn a_list_entry_beyond_1_mib_ends_its_list_however_it_comes() {
+    for (length, sound) in [(1usize << 20, true), ((1 << 20) + 1, false)] {
+        let mut fields = process_fields(9, 41, "bash");
+        fields.resize(length - 4, 0);
+        let list = block(PROCESSES_V9, &[sized(&fields), sized(&process_fields(9, 51, "sh"))].concat());
+        let bytes = [section(&[]), list, page_fault(1)].concat();
+        for windows in [&[usize::MAX][..], &[1 << 18], &[1 << 20, 1, 1 << 16]] {
+            let reading = read_in_windows(&bytes, windows, true);
+            assert_eq!((reading.damage.as_ref(), reading.events), (None, 1));
+            let expected = if sound { (2, 0) } else { (0, 1) };
+            assert_eq!((reading.count("Process"), reading.count("Skipped")), expected, "{length} bytes");
+        }
+    }
+}
+
+#[test]
 fn machine_info_that_is_too_short_is_corrupt() {
     let bytes = [section(&[]), block(MACHINE_INFO, &[0; 144])].concat();
     let damage = damage_of(&bytes);
@@ -388,11 +406,14 @@ fn zeros_behind_a_capture_are_corrupt() {
 #[test]
 fn a_foreign_file_is_named_for_what_it_is() {
     let network = [section_of(0x1A2B_3C4D, 1, 0, &comment("tshark")), block(1, &[0; 8]), block(6, &[0; 64])].concat();
-    let cases: [(&[u8], &str); 13] = [
+    // tshark keeps a person's comment in the section header, and that may be long.
+    let commented = [section_of(0x1A2B_3C4D, 1, 0, &comment(&"x".repeat(60_000))), block(1, &[0; 8])].concat();
+    let cases: [(&[u8], &str); 14] = [
         (b"", "an empty file"),
         (&[0xd4, 0xc3, 0xb2, 0xa1, 2, 0, 4, 0], "a pcap network capture"),
         (&[0xa1, 0xb2, 0xc3, 0xd4, 0, 2, 0, 4], "a pcap network capture (big-endian)"),
         (&network, "a pcapng network capture"),
+        (&commented, "a pcapng network capture"),
         (&section_of(0x4D3C_2B1A, 1, 2, &[]), "a capture of a big-endian machine"),
         (b"\x7fELF\x02\x01\x01\0\0\0\0\0\0\0\0\0\x03\0", "an ELF program"),
         (b"59363 12:15:52 entrypoint.sh > page_fault\n", "a text file"),

@@ -361,8 +361,8 @@ fn what_follows_an_event_in_its_block_is_no_part_of_it() {
 
 #[test]
 fn events_have_the_parameters_that_stand_there() {
-    // None, more than the schema has, and none but empty ones.
-    for values in [vec![], vec![&b"abc"[..]; 32], vec![&b""[..]; 3]] {
+    // None, more than the schema has, none but empty ones, and as many as there can be.
+    for values in [vec![], vec![&b"abc"[..]; 32], vec![&b""[..]; 3], vec![&b"a"[..]; 64]] {
         let writer = EventWriter::new(EVENT_V2, 290, &values);
         assert_eq!(params(&writer.block()), values);
     }

@@ -1,0 +1,78 @@
+"""Turns what was measured into a page that says how fast, against what, and how it was measured."""
+
+import os
+import platform
+
+from benchmarks.rounds import SYSDIG_FILTER, Contender, Results, Table
+
+HEADER = """# Benchmarks
+
+Written by `make bench`. All programs on a file ran in turn, in one session, with the file in memory
+and their output thrown away; the figures are medians of {runs} rounds. Only the ratios mean anything
+on another machine; this one has {cpus} processors ({architecture}).
+Versions: {versions}.
+
+- `scapscope explain --json` answers everything: processes, containers, crashes, the kernel's vsyscall mode.
+- "sysdig, one filter" answers one question, whether there are page faults in the vsyscall page:
+  `sysdig -q -r FILE "{filter}"`.
+  With `-q` it decides about every event and prints none; printing what matches would take it many
+  times longer on the fault storm.
+- `cat` and `cksum` only move the bytes; the gzip programs only decompress.
+- Memory is the peak of anonymous memory (sampled every millisecond) and of all resident memory (which
+  has the program's own pages and mapped files too)."""
+
+
+def markdown(results: Results) -> str:
+    """Give the whole report."""
+    versions = ", ".join(f"{program} {version}" for program, version in results.versions.items())
+    parts = [
+        HEADER.format(
+            runs=results.runs,
+            cpus=os.cpu_count(),
+            architecture=platform.machine(),
+            versions=versions,
+            filter=SYSDIG_FILTER,
+        )
+    ]
+    parts += [section(table) for table in results.tables]
+    parts.append(startup(results.startup))
+    return "\n\n".join(parts)
+
+
+def section(table: Table) -> str:
+    """Give the table of one file."""
+    what = {"fault-storm": "Fault storm", "mixed": "Mixed load"}[table.load]
+    size = f"{table.plain_bytes / 1e6:,.0f} MB, {table.events / 1e6:.1f} million events"
+    if table.gzipped:
+        size += f", gzipped to {table.file_bytes / 1e6:,.0f} MB"
+    first = table.contenders[0].median
+    rows = [
+        f"| {contender.name} | {contender.median:.3f} s | {contender.median / first:.2f} | "
+        f"{table.plain_bytes / 1e6 / contender.median:,.0f} MB/s | {memory(contender)} |"
+        for contender in table.contenders
+    ]
+    head = "| program | time | times scapscope's | plain bytes | anonymous, resident memory |"
+    return "\n".join(
+        [
+            f"## {what}, {'gzip' if table.gzipped else 'plain'} ({size})",
+            "",
+            head,
+            "|---|--:|--:|--:|--:|",
+            *rows,
+        ]
+    )
+
+
+def memory(contender: Contender) -> str:
+    """Give the peaks of memory in MB (of 1024 times 1024 bytes)."""
+    return f"{contender.anonymous / 2**20:.0f}, {contender.resident / 2**20:.0f} MB"
+
+
+def startup(contenders: list[Contender]) -> str:
+    """Give the time of a small capture beside that of an empty program."""
+    whole, empty = contenders
+    rows = [
+        f"| `{contender.name}` | {contender.median:.3f} s | {memory(contender)} |" for contender in contenders
+    ]
+    difference = f"| difference | {whole.median - empty.median:.3f} s | |"
+    return "\n".join(["## Start", "", "| command | time | memory |", "|---|--:|--:|", *rows, difference])
