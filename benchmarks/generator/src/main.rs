@@ -156,9 +156,9 @@ mod tests {
             assert!(generated(load, 6_000_000) == (bytes.clone(), Written { ..written }), "{load}");
             let mut last = 0u64;
             let capture = each_event(bytes, |event| {
-                // The captures themselves go back where events of two processors meet.
+                // The captures themselves go back by up to 28 ms where events of two processors meet.
                 let back = last.saturating_sub(event.timestamp_ns);
-                assert!(back < 20_000_000, "{load}: event {} goes back by {back} ns", event.number);
+                assert!(back < 50_000_000, "{load}: event {} goes back by {back} ns", event.number);
                 last = last.max(event.timestamp_ns);
                 assert!(event.params().is_ok() && !event.name().is_empty());
             });
@@ -186,6 +186,7 @@ mod tests {
     fn threads_are_renumbered_alike_in_events_and_parameters() {
         let (bytes, _) = generated("mixed", 40_000_000);
         let mut born: HashMap<i64, i64> = HashMap::new();
+        let mut dead = HashSet::new();
         let (mut births, mut deaths, mut signals) = (0, 0, 0);
         each_event(bytes, |event| {
             let params = event.params().unwrap();
@@ -203,7 +204,8 @@ mod tests {
                 }
                 ("execve", true) if signed("res") == Some(0) => {
                     assert_eq!(signed("tid"), Some(event.tid), "event {}", event.number);
-                    if let Some(parent) = born.get(&event.tid) {
+                    // A child whose parent is dead has another one.
+                    if let Some(parent) = born.get(&event.tid).filter(|parent| !dead.contains(*parent)) {
                         assert_eq!(signed("ptid"), Some(*parent), "event {}", event.number);
                     }
                 }
@@ -212,7 +214,10 @@ mod tests {
                     let destination = signed("dpid").unwrap();
                     assert_eq!(destination, event.tid, "event {}", event.number);
                 }
-                ("procexit", _) if born.remove(&event.tid).is_some() => deaths += 1,
+                ("procexit", _) => {
+                    dead.insert(event.tid);
+                    deaths += u32::from(born.remove(&event.tid).is_some());
+                }
                 _ => {}
             }
         });
