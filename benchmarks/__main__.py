@@ -51,11 +51,11 @@ def main() -> int:
     for message in missing_programs():
         print(f"*** {message}", file=sys.stderr)
 
+    small = REPOSITORY / "traces/none-docker-redis.scap"
     try:
-        files = captures.prepare(REPOSITORY, loads, size)
-        results = rounds.measure(
-            files, os.fspath(command), REPOSITORY / "traces/none-docker-redis.scap", options.runs
-        )
+        with captures.reserved(REPOSITORY) as cache:
+            files = captures.prepare(REPOSITORY, cache, loads, size)
+            results = rounds.measure(files, os.fspath(command), small, options.runs)
     except (captures.Unprepared, rounds.WrongAnswer) as error:
         print(f"benchmarks: {error}", file=sys.stderr)
         return 1

@@ -1,9 +1,12 @@
 """Writes the captures to be measured, plain and gzipped, and keeps them for the next run."""
 
+import fcntl
 import hashlib
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -31,11 +34,22 @@ class Capture:
         return self.plain.stat().st_size
 
 
-def prepare(repository: Path, loads: list[str], size: int) -> list[Capture]:
-    """Give the captures of these loads, about `size` bytes each; write what is not there yet."""
+@contextmanager
+def reserved(repository: Path) -> Iterator[Path]:
+    """Give the cache to one benchmark at a time: two would spoil each other's files and figures."""
     cache = repository / "benchmarks/.cache"
     cache.mkdir(exist_ok=True)
     (cache / ".gitignore").write_text("*\n", encoding="utf-8")
+    with (cache / ".lock").open("w", encoding="ascii") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise Unprepared("another benchmark is running") from None
+        yield cache
+
+
+def prepare(repository: Path, cache: Path, loads: list[str], size: int) -> list[Capture]:
+    """Give the captures of these loads, about `size` bytes each; write what is not there yet."""
     stamp = fingerprint(repository)
     names = {load: f"{load}-{size}-{stamp}" for load in loads}
     for old in cache.glob("*.scap*"):
@@ -96,4 +110,5 @@ def write(generator: list[str], plain: Path, gzipped: Path, events: Path) -> Non
     with gzipped.open("wb") as file:
         subprocess.run([compressor, "-c", str(part)], stdout=file, check=True)
     events.write_text(said.stdout.split(" events")[0].split()[-1], encoding="ascii")
+    # Last: what is there under its name is whole, and so is what goes with it.
     part.rename(plain)

@@ -12,6 +12,7 @@ import click
 
 from scapscope.cli.events import events
 from scapscope.cli.explain import explain
+from scapscope.cli.failure import Unwritable
 from scapscope.cli.findings import findings
 from scapscope.cli.info import info
 
@@ -50,4 +51,9 @@ def main(args: list[str] | None = None) -> None:
     except (click.Abort, KeyboardInterrupt):
         click.echo("scapscope: interrupted", err=True)
         status = INTERRUPTED
+    except OSError as problem:
+        # What a command writes goes through Output; this is click's own: --help to a full disk.
+        unwritable = Unwritable("standard output", problem)
+        unwritable.show()
+        status = unwritable.exit_code
     sys.exit(status)

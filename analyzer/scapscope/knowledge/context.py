@@ -31,7 +31,7 @@ NAMES = {
     "image": "the image of the container",
     "runtime": "what runs the container",
     "repeats": "how often it happened, if more than once",
-    "vsyscall_mode": "none, xonly, emulate or unknown, as the capture shows it",
+    "vsyscall_mode": "none, xonly or emulate, as the capture shows it",
     "page_faults_recorded": "whether the capture has page faults",
 }
 _LONGEST_COMMAND = 200
@@ -42,13 +42,18 @@ def context(report: Report, finding: Finding) -> dict[str, Any]:
     return {
         "confidence": finding.confidence,
         "subject": _subject(finding),
-        "vsyscall_mode": report.kernel.vsyscall_mode,
+        "vsyscall_mode": _known_mode(report),
         "page_faults_recorded": report.capture.page_faults_recorded,
         **(_of_process(finding.process) if finding.process else {}),
         **(_of_container(finding.container) if finding.container else {}),
         **finding.facts,
         "repeats": count if (count := finding.facts.get("count", 1)) > 1 else None,
     }
+
+
+def _known_mode(report: Report) -> str | None:
+    mode = report.kernel.vsyscall_mode
+    return None if mode == "unknown" else mode
 
 
 def _subject(finding: Finding) -> str:

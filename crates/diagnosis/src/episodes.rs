@@ -79,6 +79,18 @@ fn touch(touched: &mut Option<Touched>, fault: Fault, delivery: Option<Delivery>
     touched.get_or_insert(Touched { count: 0, first: fault, delivery }).count += 1;
 }
 
+/// What became of a process.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Outcome {
+    /// It is gone, or another program, in a way that says nothing of the page.
+    #[default]
+    Gone,
+    /// It exited by itself, with this status.
+    Exited(u8),
+    /// The capture ends before it does.
+    Alive,
+}
+
 /// What a process did in the vsyscall page and lived.
 #[derive(Debug, Clone, Default)]
 pub struct PageUse {
@@ -90,8 +102,8 @@ pub struct PageUse {
     pub misaligned: Option<Touched>,
     /// Reads and writes.
     pub read: Option<Touched>,
-    /// The exit status, once the process exited by itself.
-    pub exited: Option<u8>,
+    /// What became of the process afterwards.
+    pub outcome: Outcome,
 }
 
 impl PageUse {
@@ -116,6 +128,8 @@ pub struct MappingCheck {
     pub seen: usize,
     /// Whether one of them holds the address.
     pub holds: bool,
+    /// The thread used memory near the address before: the page may be one that it had.
+    pub near_used: bool,
     /// The range nearest to the address.
     pub nearest: Option<(u64, u64)>,
 }

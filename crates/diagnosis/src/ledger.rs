@@ -7,6 +7,7 @@ use rustc_hash::FxHashMap;
 use crate::episodes::{Death, Emulated, PageUse, Touched};
 use crate::fault::{Access, Fault};
 use crate::finding::ProcessRef;
+use crate::signal::{SIGBUS, SIGSEGV};
 use crate::state::ContainerId;
 use crate::vsyscall;
 
@@ -94,6 +95,13 @@ impl Ledger {
         &self.deaths
     }
 
+    /// Deaths by signals that a page fault explains.
+    #[must_use]
+    pub fn segfaults(&self) -> u64 {
+        let faulted = self.deaths.iter().filter(|deaths| matches!(deaths.first.signal, SIGSEGV | SIGBUS));
+        faulted.map(|deaths| deaths.count).sum()
+    }
+
     /// The programs that used the page and lived.
     #[must_use]
     pub fn uses(&self) -> &[ProgramUse] {
@@ -157,7 +165,7 @@ fn add(to: &mut PageUse, more: PageUse) {
             (none, more) => *none = none.take().or(more),
         }
     }
-    to.exited = more.exited.or(to.exited);
+    to.outcome = more.outcome;
 }
 
 /// Processes of one program that follow one another or run side by side: the peak is that of the

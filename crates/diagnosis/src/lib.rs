@@ -19,7 +19,7 @@ use scapfile::{Damage, Item, MachineInfo, SkipReason};
 use serde::Serialize;
 
 pub use detectors::{DEFAULT_HOT_CALLS, Damaged};
-pub use episodes::{Death, Delivery, Emulated, MappingCheck, PageUse, Touched};
+pub use episodes::{Death, Delivery, Emulated, MappingCheck, Outcome, PageUse, Touched};
 pub use fault::{Access, Fault};
 pub use finding::{Confidence, ContainerRef, Evidence, Facts, Finding, Moment, ProcessRef, Relative, Severity};
 pub use ledger::{Deaths, Ledger, ProgramUse};
@@ -88,7 +88,21 @@ pub struct Diagnosis {
     machine: Option<Machine>,
     omitted: Omitted,
     hot_calls: Option<u64>,
+    earlier: Earlier,
 }
+
+/// What was found in the sections before the one being read.
+#[derive(Debug, Default)]
+struct Earlier {
+    findings: Vec<Finding>,
+    kernels: Vec<KernelMode>,
+    segfaults: u64,
+    threads_forgotten: u64,
+}
+
+/// Sections of one capture whose kernels are remembered, and findings kept over all of them.
+const MAX_SECTIONS: usize = 64;
+const MAX_FINDINGS: usize = 2048;
 
 impl Diagnosis {
     /// Sets the calls within a second from which on emulated vsyscalls count as hot.
@@ -115,6 +129,7 @@ impl Diagnosis {
     fn other_item(&mut self, item: &Item<'_>) {
         match item {
             Item::Process(process) => self.state.process(process),
+            Item::Section(_) if self.summary.events() > 0 => self.end_section(),
             Item::Machine(machine) => self.machine = Some(machine.into()),
             Item::Skipped(_, SkipReason::UnknownBlock) => self.omitted.unknown_blocks += 1,
             Item::Skipped(_, SkipReason::MalformedEvent | SkipReason::TooLarge) => self.omitted.undecoded_events += 1,
@@ -147,23 +162,62 @@ impl Diagnosis {
         &self.state
     }
 
+    /// A section may come from another machine or another boot: its threads and its kernel are its own.
+    fn end_section(&mut self) {
+        self.state.end();
+        self.gather();
+        let kernel = self.state.modes().infer();
+        let case = self.case(kernel.vsyscall_mode, None);
+        let (mut findings, segfaults) = (detectors::of_section(&case), case.ledger.segfaults());
+        let room = MAX_FINDINGS.saturating_sub(self.earlier.findings.len());
+        self.omitted.happenings_omitted += findings.len().saturating_sub(room) as u64 + self.ledger.omitted();
+        findings.truncate(room);
+        self.earlier.findings.append(&mut findings);
+        self.earlier.segfaults += segfaults;
+        self.earlier.threads_forgotten += self.state.threads_forgotten();
+        if kernel.vsyscall_mode != Mode::Unknown && self.earlier.kernels.len() < MAX_SECTIONS {
+            self.earlier.kernels.push(kernel);
+        }
+        self.state = State::default();
+        self.ledger = Ledger::default();
+    }
+
+    fn case<'a>(&'a self, mode: Mode, damage: Option<&'a Damaged>) -> detectors::Case<'a> {
+        detectors::Case {
+            ledger: &self.ledger,
+            summary: &self.summary,
+            mode,
+            damage,
+            containers: self.state.containers(),
+            hot_calls: self.hot_calls.unwrap_or(DEFAULT_HOT_CALLS),
+            earlier_segfaults: self.earlier.segfaults,
+        }
+    }
+
     /// Ends the capture and judges what was gathered; `damage`: why reading ended early, if it did.
     #[must_use]
     pub fn finish(&mut self, damage: Option<&Damage>) -> Report {
-        self.state.end(damage.is_some());
+        self.state.end();
         self.gather();
         let kernel = self.state.modes().infer();
         let damaged = damage.map(Damaged::from);
-        let findings = detectors::all(&detectors::Case {
-            ledger: &self.ledger,
-            summary: &self.summary,
-            mode: kernel.vsyscall_mode,
-            damage: damaged.as_ref(),
-            containers: self.state.containers(),
-            hot_calls: self.hot_calls.unwrap_or(DEFAULT_HOT_CALLS),
-        });
-        let threads_forgotten = self.state.threads_forgotten();
-        let omitted = Omitted { threads_forgotten, happenings_omitted: self.ledger.omitted(), ..self.omitted };
+        let case = self.case(kernel.vsyscall_mode, damaged.as_ref());
+        let mut findings = detectors::of_section(&case);
+        findings.extend(detectors::of_capture(&case));
+        findings.append(&mut self.earlier.findings);
+        detectors::sort(&mut findings);
+        let threads_forgotten = self.state.threads_forgotten() + self.earlier.threads_forgotten;
+        let happenings_omitted = self.omitted.happenings_omitted + self.ledger.omitted();
+        let omitted = Omitted { threads_forgotten, happenings_omitted, ..self.omitted };
+        let kernel = one_kernel(self.earlier.kernels.drain(..).chain([kernel]));
         Report { machine: self.machine.clone(), kernel, findings, omitted }
     }
+}
+
+/// The kernel of all sections. If they tell of different ones there is none to report.
+fn one_kernel(kernels: impl Iterator<Item = KernelMode>) -> KernelMode {
+    let mut known = kernels.filter(|kernel| kernel.vsyscall_mode != Mode::Unknown);
+    let unknown = KernelMode { vsyscall_mode: Mode::Unknown, vsyscall_mode_evidence: Vec::new() };
+    let Some(first) = known.next() else { return unknown };
+    if known.all(|kernel| kernel.vsyscall_mode == first.vsyscall_mode) { first } else { unknown }
 }

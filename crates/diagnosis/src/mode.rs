@@ -7,7 +7,7 @@
 use serde::Serialize;
 
 use crate::fault::Fault;
-use crate::finding::{Evidence, Moment};
+use crate::finding::Evidence;
 use crate::vsyscall::Mode;
 
 /// The mode, and the events that show it.
@@ -24,20 +24,20 @@ pub struct KernelMode {
 pub struct ModeEvidence {
     emulated_absent: Option<Fault>,
     emulated_present: Option<Fault>,
-    refused_absent: Option<(Fault, Moment)>,
+    refused_absent: Option<(Fault, Evidence)>,
 }
 
 impl ModeEvidence {
-    /// Notes a fault in the page; `refused`: the delivery of SIGSEGV that followed.
+    /// Notes a fault in the page; `refused`: the event that shows SIGSEGV to have followed.
     #[inline]
-    pub fn note(&mut self, fault: &Fault, refused: Option<Moment>) {
+    pub fn note(&mut self, fault: &Fault, refused: Option<Evidence>) {
         if fault.vsyscall().is_none() {
             return;
         }
         match (fault.is_protection_violation(), refused) {
             (false, None) => _ = self.emulated_absent.get_or_insert(*fault),
             (true, None) => _ = self.emulated_present.get_or_insert(*fault),
-            (false, Some(delivery)) => _ = self.refused_absent.get_or_insert((*fault, delivery)),
+            (false, Some(event)) => _ = self.refused_absent.get_or_insert((*fault, event)),
             // The page is there, but this call was refused: that happens in no mode in particular.
             (true, Some(_)) => {}
         }
@@ -51,9 +51,7 @@ impl ModeEvidence {
             match (&self.emulated_absent, &self.emulated_present, &self.refused_absent) {
                 (Some(fault), None, _) => (Mode::Xonly, one(fault)),
                 (None, Some(fault), None) => (Mode::Emulate, one(fault)),
-                (None, None, Some((fault, delivery))) => {
-                    (Mode::None, vec![fault.evidence(), Evidence::new(*delivery, "signaldeliver", "sig=SIGSEGV")])
-                }
+                (None, None, Some((fault, event))) => (Mode::None, vec![fault.evidence(), event.clone()]),
                 // Nothing seen, or what no single kernel does.
                 _ => (Mode::Unknown, Vec::new()),
             };
@@ -64,6 +62,7 @@ impl ModeEvidence {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::finding::Moment;
     use crate::vsyscall::PAGE;
 
     const ABSENT: u32 = 154;
@@ -73,7 +72,8 @@ mod tests {
         let at = Moment { event: 1, timestamp_ns: 0, tid: 1 };
         let mut evidence = ModeEvidence::default();
         for (error, refused) in seen {
-            evidence.note(&Fault { at, address: PAGE + 0x400, ip: 0, error: *error }, refused.then_some(at));
+            let signal = refused.then(|| Evidence::new(at, "signaldeliver", "sig=SIGSEGV"));
+            evidence.note(&Fault { at, address: PAGE + 0x400, ip: 0, error: *error }, signal);
         }
         evidence.infer().vsyscall_mode
     }

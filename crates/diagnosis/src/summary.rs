@@ -6,7 +6,7 @@ use scapfile::{Event, schema};
 #[derive(Debug)]
 pub struct Summary {
     by_type: Box<[u64; TYPES]>,
-    first_ns: Option<u64>,
+    first_ns: u64,
     last_ns: u64,
 }
 
@@ -15,7 +15,7 @@ const TYPES: usize = 1024;
 
 impl Default for Summary {
     fn default() -> Self {
-        Self { by_type: Box::new([0; TYPES]), first_ns: None, last_ns: 0 }
+        Self { by_type: Box::new([0; TYPES]), first_ns: u64::MAX, last_ns: 0 }
     }
 }
 
@@ -24,9 +24,7 @@ impl Summary {
     #[inline]
     pub fn note(&mut self, event: &Event<'_>) {
         self.by_type[usize::from(event.event_type).min(TYPES - 1)] += 1;
-        if self.first_ns.is_none() {
-            self.first_ns = Some(event.timestamp_ns);
-        }
+        self.first_ns = self.first_ns.min(event.timestamp_ns);
         self.last_ns = self.last_ns.max(event.timestamp_ns);
     }
 
@@ -36,16 +34,16 @@ impl Summary {
         self.by_type.iter().sum()
     }
 
-    /// Time of the first event, in nanoseconds since the epoch.
+    /// The earliest time of any event, in nanoseconds since the epoch.
     #[must_use]
     pub fn first_ns(&self) -> Option<u64> {
-        self.first_ns
+        (self.first_ns <= self.last_ns).then_some(self.first_ns)
     }
 
     /// The latest time of any event, in nanoseconds since the epoch.
     #[must_use]
     pub fn last_ns(&self) -> Option<u64> {
-        self.first_ns.map(|_| self.last_ns)
+        self.first_ns().map(|_| self.last_ns)
     }
 
     /// Whether page faults were recorded: at least one is there.

@@ -385,3 +385,52 @@ fn many_kinds_of_deaths_are_bounded_and_counted() {
     let report = story.report();
     assert_eq!((report.findings.len(), report.omitted.happenings_omitted), (512, 688));
 }
+
+#[test]
+fn code_run_for_the_first_time_before_a_signal_without_fault_is_no_wild_jump() {
+    // As after a general protection fault, or where the fault's event was dropped.
+    let story = Story::begin().exec(10, "x").fault(10, 0x40_1000, ABSENT_FETCH).fault(10, 0x49_0c10, ABSENT_FETCH);
+    let findings = story.signal(10, 11, 0).exit(10, 11).findings();
+    assert_eq!(ids(&findings), ["crash-signal"]);
+    assert_eq!(fact(&findings[0], "fault_address"), &serde_json::Value::Null, "not shown as the cause");
+    let far = Story::begin().exec(10, "x").fault(10, 0x40_1000, ABSENT_FETCH).crash(10, 0x1234_5678_9000, ABSENT_FETCH);
+    let far = far.findings();
+    assert_eq!((ids(&far), far[0].confidence), (vec!["crash-wild-jump"], Confidence::Likely));
+}
+
+#[test]
+fn a_kill_on_record_explains_a_signal_that_shows_no_sender() {
+    let story = Story::begin().exec(10, "victim").exec(11, "killer").fault(10, 0x40_1000, ABSENT_FETCH);
+    let findings = story.tgkill(11, 10, 10, 11).signal(10, 11, 0).exit(10, 11).findings();
+    assert_eq!(ids(&findings), ["crash-signal"]);
+    assert_eq!(fact(&findings[0], "sent_by")["comm"], "killer");
+}
+
+#[test]
+fn a_capture_that_just_ends_behind_a_call_says_that_it_may_have_been_the_end() {
+    let findings = Story::begin().exec(10, "x").fault(10, TIME, ABSENT_FETCH).findings();
+    assert_eq!((ids(&findings), findings[0].confidence), (vec!["vsyscall-none-crash"], Confidence::Possible));
+}
+
+#[test]
+fn an_exec_after_the_signal_was_caught_is_not_being_alive() {
+    let story =
+        Story::begin().exec(10, "tries").fault(10, TIME, ABSENT_FETCH).signal(10, 11, 0).call(10).exec(10, "next");
+    let findings = story.findings();
+    assert_eq!(
+        (ids(&findings), fact(&findings[0], "outcome")),
+        (vec!["vsyscall-sigsegv-handled"], &serde_json::Value::Null)
+    );
+}
+
+#[test]
+fn captures_behind_each_other_are_judged_by_their_own_kernels() {
+    let none = Story::begin().exec(10, "old").crash(10, TIME, ABSENT_FETCH);
+    let xonly = Story::begin().exec(10, "other").fault(10, TIME, ABSENT_FETCH).call(10);
+    for bytes in [[none.bytes.clone(), xonly.bytes.clone()].concat(), [xonly.bytes, none.bytes].concat()] {
+        let report = report(&bytes);
+        assert_eq!(ids(&report.findings), ["vsyscall-none-crash"]);
+        assert_eq!(report.kernel.vsyscall_mode, Mode::Unknown, "two kernels");
+        assert_eq!(report.findings[0].process.as_ref().and_then(|process| process.comm.as_deref()), Some("old"));
+    }
+}

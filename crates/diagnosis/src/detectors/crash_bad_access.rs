@@ -1,21 +1,28 @@
 //! crash-bad-access: memory was read or written that the process may not use.
 
-use super::{Case, Verdict, confidence_of_fault};
+use super::{Case, Verdict, confidence_in_user_space, may_be_harmless};
 use crate::episodes::Death;
-use crate::finding::{Confidence, Facts, Severity};
+use crate::fault::Access;
+use crate::finding::{Facts, Severity};
 use crate::signal::SIGBUS;
+use crate::vsyscall::Mode;
 
-/// Claims deaths after any other fault. In memory that the process had mapped, an absent page is
-/// filled in without a signal, so the fault may not be the cause: then it is a guess.
+/// Claims deaths after any other fault of data. In memory that the process may have had, an absent
+/// page is filled in without a signal, so the fault may not be the cause: then it is a guess.
 pub fn claim(death: &Death, case: &Case<'_>) -> Option<Verdict> {
     let fault = death.fault.filter(|_| death.signal != SIGBUS)?;
-    let was_mapped = death.mapping.is_some_and(|check| check.holds) && !fault.is_protection_violation();
-    let confidence = if was_mapped { Confidence::Possible } else { confidence_of_fault(death) };
+    let is_own_code = fault.access() == Access::Fetch && may_be_harmless(death);
+    if is_own_code {
+        return None;
+    }
+    let confidence = confidence_in_user_space(death);
     let mut facts = Facts::default();
     // The kernel emulates vsyscalls here, but refused this one (bad argument or stack).
     if let Some(call) = fault.vsyscall() {
         facts.set("call", serde_json::json!(call));
-        facts.set("vsyscall_mode", serde_json::json!(case.mode));
+        if case.mode != Mode::Unknown {
+            facts.set("vsyscall_mode", serde_json::json!(case.mode));
+        }
     }
     Some(Verdict { id: "crash-bad-access", severity: Severity::Error, confidence, facts })
 }
@@ -24,7 +31,7 @@ pub fn claim(death: &Death, case: &Case<'_>) -> Option<Verdict> {
 mod tests {
     use super::super::examples::{ABSENT_READ, PRESENT_FETCH, case, death};
     use super::*;
-    use crate::vsyscall::{Mode, PAGE};
+    use crate::vsyscall::PAGE;
 
     #[test]
     fn reads_of_foreign_memory_are_claimed() {

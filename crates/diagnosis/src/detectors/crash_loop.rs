@@ -88,7 +88,7 @@ mod tests {
 
     fn loops(times: &[u64]) -> Vec<super::Finding> {
         let ledger = deaths_at(PAGE + 0x400, ABSENT_FETCH, times);
-        case_with(Mode::None, ledger, super::super::all)
+        case_with(Mode::None, ledger, super::super::of_section)
             .into_iter()
             .filter(|finding| finding.id == "crash-loop")
             .collect()

@@ -5,6 +5,9 @@ use crate::episodes::Death;
 use crate::finding::{Confidence, Facts, Severity};
 use crate::signal::{SIGABRT, SIGBUS, SIGKILL, SIGSEGV};
 
+/// The finding.
+pub const ID: &str = "crash-signal";
+
 /// Claims every death that is left.
 pub fn claim(death: &Death, case: &Case<'_>) -> Option<Verdict> {
     Some(verdict(death, case))
@@ -33,7 +36,7 @@ pub fn verdict(death: &Death, case: &Case<'_>) -> Verdict {
     let severity = if cause_hint == "killed" { Severity::Warning } else { Severity::Error };
     // That it died so is certain if the death was recorded; the hint says what may be behind it.
     let confidence = if death.exit.is_some() { Confidence::Certain } else { Confidence::Likely };
-    Verdict { id: "crash-signal", severity, confidence, facts }
+    Verdict { id: ID, severity, confidence, facts }
 }
 
 #[cfg(test)]

@@ -1,20 +1,20 @@
 //! crash-wild-jump: the program jumped to an address where no code is.
 
-use super::{Case, Verdict, confidence_of_fault};
+use super::{Case, Verdict, confidence_in_user_space, may_be_harmless};
 use crate::episodes::Death;
 use crate::fault::Access;
-use crate::finding::{Confidence, Facts, Severity};
+use crate::finding::{Facts, Severity};
 use crate::signal::SIGBUS;
 
-/// Claims deaths after a fetch outside of the vsyscall page. An address that the process had mapped
-/// may have been fetched for the first time, and the signal have another cause: then it is a guess.
+/// Claims deaths after a fetch outside of the vsyscall page, but not where the program may have had
+/// code at that address and run it for the first time: such faults come by the dozen in any program,
+/// and say nothing of a signal that follows.
 pub fn claim(death: &Death, _: &Case<'_>) -> Option<Verdict> {
-    let fault = death.fault.filter(|fault| fault.access() == Access::Fetch && !fault.in_vsyscall_page())?;
-    if death.signal == SIGBUS {
+    death.fault.filter(|fault| fault.access() == Access::Fetch && !fault.in_vsyscall_page())?;
+    if death.signal == SIGBUS || may_be_harmless(death) {
         return None;
     }
-    let was_mapped = death.mapping.is_some_and(|check| check.holds) && !fault.is_protection_violation();
-    let confidence = if was_mapped { Confidence::Possible } else { confidence_of_fault(death) };
+    let confidence = confidence_in_user_space(death);
     Some(Verdict { id: "crash-wild-jump", severity: Severity::Error, confidence, facts: Facts::default() })
 }
 
@@ -32,9 +32,13 @@ mod tests {
     }
 
     #[test]
-    fn a_jump_into_mapped_memory_is_a_guess() {
-        let mut death = death(0x7000_0000, ABSENT_FETCH);
-        death.mapping = death.mapping.map(|check| crate::episodes::MappingCheck { holds: true, ..check });
-        assert_eq!(case(Mode::None, |case| claim(&death, case)).expect("claimed").confidence, Confidence::Possible);
+    fn code_that_is_run_for_the_first_time_is_no_wild_jump() {
+        let near = |check| crate::episodes::MappingCheck { near_used: true, ..check };
+        let mapped = |check| crate::episodes::MappingCheck { holds: true, ..check };
+        for change in [near, mapped] {
+            let mut death = death(0x49_0c10, ABSENT_FETCH);
+            death.mapping = death.mapping.map(change);
+            assert_eq!(case(Mode::None, |case| claim(&death, case)), None);
+        }
     }
 }

@@ -59,7 +59,7 @@ pub fn death(address: u64, error: u32) -> Death {
         born: None,
         last_calls: Vec::new(),
         libraries: Vec::new(),
-        mapping: Some(MappingCheck { seen: 1, holds: false, nearest: Some((0x1000, 0x2000)) }),
+        mapping: Some(MappingCheck { seen: 1, holds: false, near_used: false, nearest: Some((0x1000, 0x2000)) }),
     }
 }
 
@@ -120,7 +120,15 @@ pub fn each_event(types: &[u16], mut visitor: impl FnMut(&Event<'_>)) {
 
 fn ask<T>(mode: Mode, ledger: &Ledger, summary: &Summary, question: impl FnOnce(&Case<'_>) -> T) -> T {
     let containers = Containers::default();
-    question(&Case { ledger, summary, mode, damage: None, containers: &containers, hot_calls: DEFAULT_HOT_CALLS })
+    question(&Case {
+        ledger,
+        summary,
+        mode,
+        damage: None,
+        containers: &containers,
+        hot_calls: DEFAULT_HOT_CALLS,
+        earlier_segfaults: 0,
+    })
 }
 
 /// A capture of events without parameters.

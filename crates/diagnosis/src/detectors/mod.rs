@@ -46,6 +46,8 @@ pub struct Case<'a> {
     pub containers: &'a Containers,
     /// Calls in a second from which on emulation counts as hot.
     pub hot_calls: u64,
+    /// Deaths by SIGSEGV or SIGBUS in earlier sections of the capture.
+    pub earlier_segfaults: u64,
 }
 
 /// What a detector makes of a death it claims.
@@ -81,9 +83,9 @@ type Survey = fn(&Case<'_>) -> Option<Finding>;
 
 const WHOLE: [Survey; 3] = [page_faults_not_captured::find, events_dropped::find, capture_truncated::find];
 
-/// All findings: the worst first, then in the order of events.
+/// What was found about processes.
 #[must_use]
-pub fn all(case: &Case<'_>) -> Vec<Finding> {
+pub fn of_section(case: &Case<'_>) -> Vec<Finding> {
     let deaths: Vec<(&Deaths, Finding)> =
         case.ledger.deaths().iter().map(|deaths| (deaths, death(deaths, case))).collect();
     let mut findings = crash_loop::find(&deaths);
@@ -91,22 +93,33 @@ pub fn all(case: &Case<'_>) -> Vec<Finding> {
     for program in case.ledger.uses() {
         findings.extend(USES.iter().filter_map(|find| find(program, case)));
     }
-    findings.extend(WHOLE.iter().filter_map(|find| find(case)));
-    findings.sort_by_key(|finding| (finding.severity, finding.evidence.first().map_or(u64::MAX, |first| first.event)));
     findings
+}
+
+/// What was found about the capture as a whole.
+#[must_use]
+pub fn of_capture(case: &Case<'_>) -> Vec<Finding> {
+    WHOLE.iter().filter_map(|find| find(case)).collect()
+}
+
+/// Puts the worst first, then goes by the order of events.
+pub fn sort(findings: &mut [Finding]) {
+    findings.sort_by_key(|finding| (finding.severity, finding.evidence.first().map_or(u64::MAX, |first| first.event)));
 }
 
 fn death(deaths: &Deaths, case: &Case<'_>) -> Finding {
     let first = &deaths.first;
     let verdict =
         DEATHS.iter().find_map(|claim| claim(first, case)).unwrap_or_else(|| crash_signal::verdict(first, case));
-    let mut facts = death_facts(deaths);
-    facts.extend(verdict.facts);
-    let Verdict { id, severity, confidence, .. } = verdict;
+    let Verdict { id, severity, confidence, facts } = verdict;
+    // A fault that no detector of faults made the cause is not shown as if it were.
+    let explained = id != crash_signal::ID || first.signal == signal::SIGBUS;
+    let cause = if explained { first.clone() } else { Death { fault: None, mapping: None, ..first.clone() } };
     let mut finding = about(id, severity, &first.process, first.container, case);
     finding.confidence = confidence;
-    finding.facts = facts;
-    finding.evidence = death_evidence(first);
+    finding.facts = death_facts(&cause, deaths);
+    finding.facts.extend(facts);
+    finding.evidence = death_evidence(&cause);
     finding
 }
 
@@ -123,8 +136,7 @@ fn about(
 }
 
 /// The facts that go with every death.
-fn death_facts(deaths: &Deaths) -> Facts {
-    let death = &deaths.first;
+fn death_facts(death: &Death, deaths: &Deaths) -> Facts {
     let mut facts = Facts::default();
     facts.set("count", deaths.count);
     facts.set("pids", deaths.pids.clone());
@@ -176,8 +188,6 @@ fn death_facts(deaths: &Deaths) -> Facts {
 
 /// Was the address one that the process had mapped?
 fn mapping_facts(death: &Death, fault_address: u64) -> Facts {
-    /// User space ends here on x86-64 with four-level page tables.
-    const USER_END: u64 = 0x8000_0000_0000;
     let mut facts = Facts::default();
     let Some(check) = death.mapping else { return facts };
     if check.holds {
@@ -208,6 +218,33 @@ fn death_evidence(death: &Death) -> Vec<Evidence> {
         evidence.push(Evidence::new(exit, "procexit", format!("status={} exit_status={}", status.0, status.shown())));
     }
     evidence
+}
+
+/// User space ends here on x86-64 with four-level page tables.
+const USER_END: u64 = 0x8000_0000_0000;
+
+/// Whether the fault may have been harmless, and the signal have come from something that leaves no
+/// fault (a general protection fault, an event that was dropped): the page was not there, but it is
+/// one that the process may have had and just not used before.
+fn may_be_harmless(death: &Death) -> bool {
+    let Some(fault) = &death.fault else { return false };
+    let is_user_memory = (crate::ledger::NULL_END..USER_END).contains(&fault.address);
+    let may_be_its_own = death.mapping.is_some_and(|check| check.holds || check.near_used);
+    is_user_memory && may_be_its_own && !fault.is_protection_violation()
+}
+
+/// How sure a death is that a fault at an address of user space explains. Only a page that cannot
+/// be the process's own leaves no doubt that the fault was the cause.
+fn confidence_in_user_space(death: &Death) -> Confidence {
+    let Some(fault) = &death.fault else { return Confidence::Possible };
+    let is_user_memory = (crate::ledger::NULL_END..USER_END).contains(&fault.address);
+    if may_be_harmless(death) {
+        Confidence::Possible
+    } else if is_user_memory && !fault.is_protection_violation() {
+        confidence_of_fault(death).max(Confidence::Likely)
+    } else {
+        confidence_of_fault(death)
+    }
 }
 
 /// How sure a death that a fault explains is: every step recorded, or one inferred.

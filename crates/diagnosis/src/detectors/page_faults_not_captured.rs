@@ -4,15 +4,13 @@
 
 use super::Case;
 use crate::finding::{Finding, Severity};
-use crate::signal::{SIGBUS, SIGSEGV};
 
 /// Says so, louder where a process died of what a fault would explain.
 pub fn find(case: &Case<'_>) -> Option<Finding> {
     if case.summary.page_faults_recorded() || case.summary.first_ns().is_none() {
         return None;
     }
-    let unexplained = case.ledger.deaths().iter().filter(|deaths| matches!(deaths.first.signal, SIGSEGV | SIGBUS));
-    let segfaults: u64 = unexplained.map(|deaths| deaths.count).sum();
+    let segfaults = case.earlier_segfaults + case.ledger.segfaults();
     let severity = if segfaults > 0 { Severity::Warning } else { Severity::Info };
     let mut finding = Finding::of_capture("page-faults-not-captured", severity);
     finding.facts.set("segfaults", segfaults);

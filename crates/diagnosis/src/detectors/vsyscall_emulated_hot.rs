@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 use super::{Case, about};
 use crate::finding::{Evidence, Finding, Severity};
 use crate::ledger::ProgramUse;
-use crate::vsyscall::Call;
+use crate::vsyscall::{Call, Mode};
 
 /// Calls of one process within a second from which on emulation is worth a word.
 ///
@@ -38,7 +38,9 @@ pub fn find(program: &ProgramUse, case: &Case<'_>) -> Option<Finding> {
     if let Some(rate) = (u128::from(emulated.total()) * 1_000_000_000).checked_div(duration_ns.into()) {
         facts.set("rate_per_second", u64::try_from(rate).unwrap_or(u64::MAX));
     }
-    facts.set("vsyscall_mode", serde_json::json!(case.mode));
+    if case.mode != Mode::Unknown {
+        facts.set("vsyscall_mode", serde_json::json!(case.mode));
+    }
     finding.evidence.push(emulated.first.evidence());
     finding.evidence.push(Evidence::new(emulated.last, "page_fault", "the last of these faults"));
     Some(finding)
@@ -48,7 +50,7 @@ pub fn find(program: &ProgramUse, case: &Case<'_>) -> Option<Finding> {
 mod tests {
     use super::super::examples::{PRESENT_FETCH, case, program_calling};
     use super::*;
-    use crate::vsyscall::{Mode, PAGE};
+    use crate::vsyscall::PAGE;
 
     #[test]
     fn a_thousand_calls_in_a_second_are_hot_and_fewer_are_not() {

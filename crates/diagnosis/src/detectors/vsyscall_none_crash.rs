@@ -2,7 +2,7 @@
 
 use super::{Case, Verdict, confidence_of_fault};
 use crate::episodes::Death;
-use crate::finding::{Facts, Severity};
+use crate::finding::{Confidence, Facts, Severity};
 use crate::signal::{SIGABRT, SIGSEGV};
 use crate::vsyscall::Mode;
 
@@ -21,19 +21,15 @@ pub fn claim(death: &Death, case: &Case<'_>) -> Option<Verdict> {
     if death.delivery.is_some() || death.exit.is_some() {
         facts.set("vsyscall_mode", "none");
     }
-    Some(Verdict {
-        id: "vsyscall-none-crash",
-        severity: Severity::Critical,
-        confidence: confidence_of_fault(death),
-        facts,
-    })
+    // An abort after the program caught the signal may have its own reason.
+    let confidence = if death.signal == SIGABRT { Confidence::Possible } else { confidence_of_fault(death) };
+    Some(Verdict { id: "vsyscall-none-crash", severity: Severity::Critical, confidence, facts })
 }
 
 #[cfg(test)]
 mod tests {
     use super::super::examples::{ABSENT_FETCH, PRESENT_FETCH, case, death};
     use super::*;
-    use crate::finding::Confidence;
     use crate::vsyscall::PAGE;
 
     #[test]

@@ -1,6 +1,7 @@
 //! vsyscall-sigsegv-handled: a call into the page brought SIGSEGV, and the program caught it and lived.
 
 use super::{Case, about};
+use crate::episodes::Outcome;
 use crate::finding::{Evidence, Finding, Severity, address};
 use crate::ledger::ProgramUse;
 
@@ -27,12 +28,13 @@ pub fn find(program: &ProgramUse, case: &Case<'_>) -> Option<Finding> {
     facts.set("fault_address", address(fault.address));
     facts.set("fault_access", fault.access().name());
     facts.set("fault_error", fault.error_names());
-    match program.page_use.exited {
-        Some(status) => {
+    match program.page_use.outcome {
+        Outcome::Exited(status) => {
             facts.set("outcome", "exited");
             facts.set("own_exit_status", status);
         }
-        None => facts.set("outcome", "alive"),
+        Outcome::Alive => facts.set("outcome", "alive"),
+        Outcome::Gone => {}
     }
     finding.evidence.push(fault.evidence());
     if let Some(delivery) = touched.delivery {

@@ -14,14 +14,14 @@ use scapfile::{Event, Params, ProcessEntry, schema};
 pub use containers::{ContainerId, Containers};
 pub use processes::{MAX_PROCESSES, Process};
 pub use roles::Role;
-pub use threads::{Generic, MAX_THREADS, RecentCall, Threads};
+pub use threads::{Generic, MAX_THREADS, RecentCall, Threads, Touched};
 
-use crate::episodes::{Death, Delivery, MappingCheck, PageUse};
+use crate::episodes::{Death, Delivery, MappingCheck, Outcome, PageUse};
 use crate::fault::{Access, Fault};
-use crate::finding::{Moment, ProcessRef, Relative};
+use crate::finding::{Evidence, Moment, ProcessRef, Relative};
 use crate::mode::ModeEvidence;
 use crate::signal::{self, SIGABRT, SIGBUS, SIGKILL, SIGSEGV, WaitStatus};
-use kills::Kills;
+use kills::{Kill, Kills, Victim};
 use mappings::Mappings;
 use processes::{Named, ProcessKey, Processes};
 use roles::Roles;
@@ -150,7 +150,7 @@ impl State {
         if thread.dying || thread.fault.is_some_and(|fault| fault.in_vsyscall_page()) {
             self.went_on(event.tid);
         } else {
-            thread.fault = None;
+            thread.fault_was_resolved();
         }
     }
 
@@ -158,10 +158,13 @@ impl State {
     fn page_fault(&mut self, event: &Event<'_>) {
         let Some(fault) = Fault::read(event) else { return };
         let thread = self.threads.on_cpu(event.tid, event.cpu);
-        let before = thread.fault.replace(fault);
-        if thread.dying || before.is_some_and(|before| before.in_vsyscall_page()) {
+        if thread.dying || thread.fault.is_some_and(|before| before.in_vsyscall_page()) {
+            let before = thread.fault.replace(fault);
             let dying = mem::take(&mut thread.dying);
             self.lived(event.tid, before, dying);
+        } else {
+            thread.fault_was_resolved();
+            thread.fault = Some(fault);
         }
     }
 
@@ -284,7 +287,8 @@ impl State {
         }
         let number = |name| params.signed(field(name)?);
         let pid = number("pid").unwrap_or(event.tid);
-        self.tell_page_use(event.tid, None);
+        self.tell_page_use(event.tid, Outcome::Gone);
+        self.threads.get_or_new(event.tid).touched = Touched::default();
         let key = self.processes.bind(&mut self.threads, event.tid, pid);
         if let Some(process) = self.processes.at(key) {
             process.exec(Moment::of(event));
@@ -403,11 +407,15 @@ impl State {
     fn kill(&mut self, event: &Event<'_>, params: Params<'_>, target: usize, signal: usize) {
         // In exit events the result stands in front of the parameters, where they are there at all.
         let shift = usize::from(event.is_exit());
-        if let (Some(target), Some(signal)) = (params.signed(target + shift), params.unsigned(signal + shift))
+        if event.is_exit() && params.signed(0).is_some_and(|result| result < 0) {
+            self.kills.failed(event.tid);
+        } else if let (Some(target), Some(signal)) = (params.signed(target + shift), params.unsigned(signal + shift))
             && let Ok(signal) = u8::try_from(signal)
             && signal::crash_name(signal).is_some()
         {
-            self.kills.note(target, signal, event.tid);
+            let container = self.container(event.tid);
+            let timestamp_ns = event.timestamp_ns;
+            self.kills.note(Kill { target, signal, sender: event.tid, container, timestamp_ns });
         }
     }
 
@@ -441,13 +449,18 @@ impl State {
             return;
         }
         let key = self.known_process(event.tid);
+        // A sender in another pid namespace shows as 0, as the kernel does: its call may be on record.
+        let sender = params.signed(0).filter(|sender| *sender > 0).or_else(|| {
+            let process = self.processes.peek(key)?;
+            self.kills.sender_of(victim(process, event.tid), signal, event.timestamp_ns)
+        });
         let thread = self.threads.on_cpu(event.tid, event.cpu);
-        let sender = params.signed(0).filter(|sender| *sender > 0);
         let from_fault = sender.is_none() && matches!(signal, SIGSEGV | SIGBUS);
         let fault = if from_fault { thread.fault.take() } else { None };
         thread.dying = true;
-        if let Some(fault) = &fault {
-            self.modes.note(fault, Some(Moment::of(event)));
+        if let Some(fault) = fault.as_ref().filter(|_| signal == SIGSEGV) {
+            self.modes
+                .note(fault, Some(Evidence::new(Moment::of(event), "signaldeliver", "sig=SIGSEGV from=the kernel")));
         }
         let Some(process) = self.processes.at(key) else { return };
         // When a process ends, the kernel sends SIGKILL to its other threads: that is not the cause.
@@ -469,7 +482,8 @@ impl State {
         }
         let is_leader = self.processes.of(&self.threads, tid).is_some_and(|process| process.pid == tid);
         if is_leader {
-            self.tell_page_use(tid, status.filter(|status| status.signal() == 0).map(WaitStatus::shown));
+            let exited = status.filter(|status| status.signal() == 0 && status.0 >= 0).map(WaitStatus::shown);
+            self.tell_page_use(tid, exited.map_or(Outcome::Gone, Outcome::Exited));
         }
         if let Some(key) = self.threads.remove(tid) {
             self.processes.left(key);
@@ -485,6 +499,7 @@ impl State {
         let caught = process.caught;
         let tid = delivery.map_or(tid, |delivery| delivery.at.tid);
         let thread = self.threads.get_mut(tid);
+        let touched = thread.as_ref().map(|thread| thread.touched).unwrap_or_default();
         let left_over = thread.and_then(|thread| thread.fault.take()).filter(|_| matches!(signal, SIGSEGV | SIGBUS));
         let own_fault = match delivery {
             Some(delivery) => delivery.fault,
@@ -500,15 +515,22 @@ impl State {
             own_fault.is_none() && by_itself && recent && (signal == caught.signal || (signal == SIGABRT && of_page))
         });
         let fault = own_fault.or(from_handler.and_then(|caught| caught.fault));
-        let sender = match delivery.and_then(|delivery| delivery.sender) {
-            Some(pid) => Some(self.relative(pid)),
-            // SIGKILL is delivered without its sender; the call that sent it may be on record.
-            None if signal == SIGKILL => self.kills.sender_of(process.pid, signal).map(|sender| self.relative(sender)),
-            None => None,
-        };
+        let sender = delivery.and_then(|delivery| delivery.sender).or_else(|| {
+            let unseen = delivery.is_none() && signal == SIGKILL;
+            ended.filter(|_| unseen).and_then(|at| self.kills.sender_of(victim(process, tid), signal, at.timestamp_ns))
+        });
+        let sender = sender.map(|pid| self.relative(pid));
+        // Without the signal's own event, fault and death on the same thread show the mode.
+        if delivery.is_none()
+            && signal == SIGSEGV
+            && let (Some(fault), Some(exit), Some(status)) = (&own_fault, exit, status)
+        {
+            self.modes.note(fault, Some(Evidence::new(exit, "procexit", format!("status={}", status.0))));
+        }
         let mapping = fault.map(|fault| MappingCheck {
             seen: process.mappings.count(),
             holds: process.mappings.holds(fault.address),
+            near_used: touched.is_near(fault.address),
             nearest: process.mappings.nearest(fault.address),
         });
         let death = Death {
@@ -545,12 +567,12 @@ impl State {
     }
 
     /// Tells what the process of `tid` did in the vsyscall page, since it ends being what it is.
-    fn tell_page_use(&mut self, tid: i64, exited: Option<u8>) {
+    fn tell_page_use(&mut self, tid: i64, outcome: Outcome) {
         let Some(mut page_use) = self.processes.of_mut(&self.threads, tid).and_then(|process| process.page_use.take())
         else {
             return;
         };
-        page_use.exited = exited;
+        page_use.outcome = outcome;
         if let Some(process) = self.processes.of(&self.threads, tid) {
             let told = Happening::PageUse(page_use, Box::new(self.show(process, tid)), process.container);
             self.happenings.push(told);
@@ -566,8 +588,8 @@ impl State {
         }
     }
 
-    /// The capture ends: what is still open is told as it stands. `cut_off`: it ends too early.
-    pub fn end(&mut self, cut_off: bool) {
+    /// The capture ends: what is still open is told as it stands.
+    pub fn end(&mut self) {
         let mut open: Vec<(i64, ProcessKey)> =
             self.threads.iter().filter_map(|thread| Some((thread.tid, thread.process?))).collect();
         open.sort_unstable_by_key(|(tid, _)| *tid);
@@ -577,16 +599,14 @@ impl State {
                 self.die(*key, *tid, dying.signal, None, None);
             }
         }
-        if cut_off {
-            self.end_within_calls();
-        }
+        self.end_within_calls();
         for (tid, _) in open {
-            self.tell_page_use(tid, None);
+            self.tell_page_use(tid, Outcome::Alive);
         }
     }
 
-    /// In a capture that is cut off right behind a fetch in the vsyscall page, the signal that may
-    /// have followed is missing.
+    /// In a capture that ends right behind a fetch in the vsyscall page, the signal that may have
+    /// followed is missing.
     fn end_within_calls(&mut self) {
         let is_call = |fault: &Fault| {
             fault.access() == Access::Fetch && fault.vsyscall().is_some() && !fault.is_protection_violation()
@@ -606,4 +626,8 @@ impl State {
 
 fn base_name(path: &[u8]) -> &[u8] {
     path.rsplit(|byte| *byte == b'/').next().unwrap_or(path)
+}
+
+fn victim(process: &Process, tid: i64) -> Victim {
+    Victim { pid: process.pid, vpid: process.vpid, tid, container: process.container }
 }

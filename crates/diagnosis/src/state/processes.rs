@@ -1,7 +1,7 @@
 //! Remembers processes: names, arguments, container, libraries and mappings.
 //!
-//! Bounded: strings are cut to what a person needs, and when more than [`MAX_PROCESSES`] are alive,
-//! those not concerned in anything for longest make room.
+//! Bounded: strings are cut to what a person needs, so that no process takes more than 3 KB, and when
+//! more than [`MAX_PROCESSES`] are alive, those not concerned in anything for longest make room.
 
 use super::containers::ContainerId;
 use super::mappings::Mappings;
@@ -10,13 +10,15 @@ use crate::episodes::{Delivery, PageUse};
 use crate::finding::{Moment, ProcessRef, Relative};
 
 /// Processes remembered at once.
-pub const MAX_PROCESSES: usize = 16_384;
+pub const MAX_PROCESSES: usize = 8_192;
 const MAX_NAME: usize = 64;
-const MAX_PATH: usize = 256;
-const MAX_ARGS: usize = 512;
+const MAX_PATH: usize = 160;
+const MAX_ARGS: usize = 384;
 /// Arguments shown.
 const SHOWN_ARGS: usize = 16;
 const MAX_LIBRARIES: usize = 24;
+/// Bytes of library paths kept.
+const MAX_LIBRARY_BYTES: usize = 1024;
 
 /// What identifies a program, as recorded.
 #[derive(Debug, Clone, Default)]
@@ -159,12 +161,14 @@ impl Process {
     pub fn note_open(&mut self, path: &[u8]) {
         let name = path.rsplit(|byte| *byte == b'/').next().unwrap_or(path);
         let is_library = name.ends_with(b".so") || name.windows(4).any(|part| part == b".so.");
+        let kept: usize = self.libraries.iter().map(|path| path.len()).sum();
         if is_library
             && name != b"ld.so.cache"
             && self.libraries.len() < MAX_LIBRARIES
+            && kept + path.len() <= MAX_LIBRARY_BYTES
             && !self.libraries.iter().any(|known| **known == *path)
         {
-            self.libraries.push(cut(path, MAX_PATH));
+            self.libraries.push(path.into());
         }
     }
 

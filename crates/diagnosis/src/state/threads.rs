@@ -68,6 +68,35 @@ impl Recent {
     }
 }
 
+/// Where in its address space a thread lately used memory for the first time, to 16 MiB.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Touched {
+    regions: [u64; 8],
+    next: u8,
+}
+
+impl Touched {
+    const SHIFT: u32 = 24;
+
+    /// Notes a fault that the kernel resolved.
+    #[inline]
+    fn note(&mut self, address: u64) {
+        let region = (address >> Self::SHIFT) + 1;
+        if !self.regions.contains(&region) {
+            self.regions[usize::from(self.next)] = region;
+            self.next = (self.next + 1) % 8;
+        }
+    }
+
+    /// Whether memory near `address` was used without harm: then a page that is not there may just
+    /// not have been used before.
+    #[must_use]
+    pub fn is_near(&self, address: u64) -> bool {
+        let region = (address >> Self::SHIFT) + 1;
+        self.regions.iter().any(|known| *known != 0 && known.abs_diff(region) <= 1)
+    }
+}
+
 /// One thread.
 #[derive(Debug)]
 pub struct Thread {
@@ -84,6 +113,8 @@ pub struct Thread {
     pub mapping: Option<(u64, u64)>,
     /// The path given to execve.
     pub exec_filename: Option<Box<[u8]>>,
+    /// Where it used memory for the first time.
+    pub touched: Touched,
     recent: Recent,
     seen: bool,
 }
@@ -97,8 +128,17 @@ impl Thread {
             dying: false,
             mapping: None,
             exec_filename: None,
+            touched: Touched::default(),
             recent: Recent { calls: [Recent::EMPTY; RECENT], count: 0 },
             seen: true,
+        }
+    }
+
+    /// The last fault was harmless: the kernel gave the page, and the thread goes on.
+    #[inline]
+    pub fn fault_was_resolved(&mut self) {
+        if let Some(fault) = self.fault.take() {
+            self.touched.note(fault.address);
         }
     }
 
