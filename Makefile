@@ -37,12 +37,13 @@ test: $(TOOLS_READY)  ## run every test, Rust's and Python's
 	cargo test --workspace --locked
 	$(BIN)/pytest
 
-lint: $(TOOLS_READY)  ## check style and types: ruff, mypy, yamllint, rustfmt, clippy
+lint: $(TOOLS_READY)  ## check style and types: ruff, mypy, yamllint, rules, rustfmt, clippy
 	@tools/check-requirements rust-lint
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/yamllint --strict .
+	$(BIN)/scapscope rules lint
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --locked -- --deny warnings
 

@@ -14,7 +14,7 @@ from pathlib import Path
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 README = REPOSITORY / "README.md"
-BLOCK = re.compile(r"(<!-- output of: (.+) -->\n).*?(<!-- end of output -->\n)", re.DOTALL)
+BLOCK = re.compile(r"(<!-- output of: (.+?) -->\n).*?(<!-- end of output -->\n)", re.DOTALL)
 COLUMNS = "100"
 
 

@@ -15,6 +15,7 @@ from scapscope.cli.explain import explain
 from scapscope.cli.failure import Unwritable
 from scapscope.cli.findings import findings
 from scapscope.cli.info import info
+from scapscope.cli.rules import rules
 
 INTERRUPTED = 130
 _EPILOG = """
@@ -26,8 +27,9 @@ Examples:
 \b
 Exit status:
   0  analysed                     3  an input could not be read
-  1  --fail-on was reached        4  the answer could not be written
-  2  wrong usage                130  interrupted
+  1  --fail-on was reached, or    4  the answer could not be written
+     a rule did not pass        130  interrupted
+  2  wrong usage
 """
 
 
@@ -37,7 +39,7 @@ def cli() -> None:
     """Explain why a container crashed, or why it is slow, from a system-call capture (.scap)."""
 
 
-for _command in (explain, events, info, findings):
+for _command in (explain, events, info, findings, rules):
     cli.add_command(_command)
 
 

@@ -23,7 +23,8 @@ pub fn claim(death: &Death, case: &Case<'_>) -> Option<Verdict> {
     }
     // An abort after the program caught the signal may have its own reason.
     let confidence = if death.signal == SIGABRT { Confidence::Possible } else { confidence_of_fault(death) };
-    Some(Verdict { id: "vsyscall-none-crash", severity: Severity::Critical, confidence, facts })
+    let severity = if confidence == Confidence::Possible { Severity::Warning } else { Severity::Critical };
+    Some(Verdict { id: "vsyscall-none-crash", severity, confidence, facts })
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@
 //! them. So a range that is not here is "not seen", never "not mapped".
 
 /// Ranges remembered per process; more are not told apart from unseen ones.
-const MAX_RANGES: usize = 64;
+const MAX_RANGES: usize = 40;
 
 /// Address ranges, sorted and apart from one another.
 #[derive(Debug, Clone, Default)]

@@ -631,3 +631,20 @@ fn base_name(path: &[u8]) -> &[u8] {
 fn victim(process: &Process, tid: i64) -> Victim {
     Victim { pid: process.pid, vpid: process.vpid, tid, container: process.container }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Of the 64 MB that a whole run may take, Python and the reader have 18.
+    const MOST_BYTES: usize = 46 << 20;
+    /// What a process keeps beside itself: names, library paths, address ranges.
+    const PROCESS_DETAILS: usize = 64 + 3 * 160 + 256 + 1024 + 40 * 16;
+
+    #[test]
+    fn full_tables_stay_within_the_memory_they_may_take() {
+        let threads = MAX_THREADS * (size_of::<threads::Thread>() + 2 * size_of::<(i64, u32)>());
+        let processes = MAX_PROCESSES * (size_of::<Process>() + PROCESS_DETAILS);
+        assert!(threads + processes <= MOST_BYTES, "{threads} + {processes} bytes");
+    }
+}

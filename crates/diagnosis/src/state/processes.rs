@@ -13,7 +13,7 @@ use crate::finding::{Moment, ProcessRef, Relative};
 pub const MAX_PROCESSES: usize = 8_192;
 const MAX_NAME: usize = 64;
 const MAX_PATH: usize = 160;
-const MAX_ARGS: usize = 384;
+const MAX_ARGS: usize = 256;
 /// Arguments shown.
 const SHOWN_ARGS: usize = 16;
 const MAX_LIBRARIES: usize = 24;

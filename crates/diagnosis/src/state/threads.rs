@@ -10,7 +10,7 @@ use super::processes::ProcessKey;
 use crate::fault::Fault;
 
 /// Threads remembered at once; a Linux machine has 32,768 pids by default.
-pub const MAX_THREADS: usize = 65_536;
+pub const MAX_THREADS: usize = 49_152;
 /// System calls remembered per thread.
 const RECENT: usize = 8;
 /// Entries of the per-CPU short cut.
