@@ -20,7 +20,7 @@ mod vsyscall_sigsegv_handled;
 #[cfg(test)]
 pub(crate) mod examples;
 
-use crate::episodes::{Death, call_name};
+use crate::episodes::{Death, Delivery, Touched, call_name};
 use crate::finding::{Confidence, Evidence, Facts, Finding, ProcessRef, Severity, address};
 use crate::ledger::{Deaths, KEPT, Ledger, ProgramUse};
 use crate::signal;
@@ -135,6 +135,22 @@ fn about(
     Finding { process: Some(process.clone()), container, ..Finding::of_capture(id, severity) }
 }
 
+/// A finding about something that a program did in the vsyscall page and lived.
+fn touched_and_lived(id: &'static str, touched: &Touched, program: &ProgramUse, case: &Case<'_>) -> Finding {
+    let mut finding = about(id, Severity::Warning, &program.process, program.container, case);
+    finding.facts.set("count", touched.count);
+    finding.facts.set("fault_address", address(touched.first.address));
+    finding.evidence.push(touched.first.evidence());
+    finding.evidence.extend(touched.delivery.as_ref().map(delivery_evidence));
+    finding
+}
+
+fn delivery_evidence(delivery: &Delivery) -> Evidence {
+    let name = signal::crash_name(delivery.signal).unwrap_or_default();
+    let sender = delivery.sender.map_or_else(|| "the kernel".into(), |sender| format!("pid {sender}"));
+    Evidence::new(delivery.at, "signaldeliver", format!("sig={name} from={sender}"))
+}
+
 /// The facts that go with every death.
 fn death_facts(death: &Death, deaths: &Deaths) -> Facts {
     let mut facts = Facts::default();
@@ -209,11 +225,7 @@ fn death_evidence(death: &Death) -> Vec<Evidence> {
     if let Some(fault) = &death.fault {
         evidence.push(fault.evidence());
     }
-    if let Some(delivery) = &death.delivery {
-        let name = signal::crash_name(delivery.signal).unwrap_or_default();
-        let sender = delivery.sender.map_or_else(|| "the kernel".into(), |sender| format!("pid {sender}"));
-        evidence.push(Evidence::new(delivery.at, "signaldeliver", format!("sig={name} from={sender}")));
-    }
+    evidence.extend(death.delivery.as_ref().map(delivery_evidence));
     if let (Some(exit), Some(status)) = (death.exit, death.status) {
         evidence.push(Evidence::new(exit, "procexit", format!("status={} exit_status={}", status.0, status.shown())));
     }

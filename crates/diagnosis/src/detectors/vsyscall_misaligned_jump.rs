@@ -2,10 +2,10 @@
 //! makes such a call: a wild jump, or return-oriented programming with an address that is the same
 //! on every machine.
 
-use super::{Case, Verdict, about, confidence_of_fault};
+use super::{Case, Verdict, confidence_of_fault, touched_and_lived};
 use crate::episodes::Death;
 use crate::fault::{Access, Fault};
-use crate::finding::{Evidence, Facts, Finding, Severity, address};
+use crate::finding::{Facts, Finding, Severity};
 use crate::ledger::ProgramUse;
 use crate::vsyscall;
 
@@ -29,15 +29,8 @@ pub fn claim(death: &Death, _: &Case<'_>) -> Option<Verdict> {
 /// Finds programs that did it and lived.
 pub fn find(program: &ProgramUse, case: &Case<'_>) -> Option<Finding> {
     let touched = program.page_use.misaligned?;
-    let fault = touched.first;
-    let mut finding = about("vsyscall-misaligned-jump", Severity::Warning, &program.process, program.container, case);
-    finding.facts.set("offset", offset(&fault)?);
-    finding.facts.set("count", touched.count);
-    finding.facts.set("fault_address", address(fault.address));
-    finding.evidence.push(fault.evidence());
-    if let Some(delivery) = touched.delivery {
-        finding.evidence.push(Evidence::new(delivery.at, "signaldeliver", "sig=SIGSEGV from=the kernel"));
-    }
+    let mut finding = touched_and_lived("vsyscall-misaligned-jump", &touched, program, case);
+    finding.facts.set("offset", offset(&touched.first)?);
     Some(finding)
 }
 

@@ -1,10 +1,10 @@
 //! vsyscall-read: the vsyscall page was read (or written), not called. Programs that look into it
 //! for functions die under `none` and `xonly`; scanners do it to find gadgets.
 
-use super::{Case, Verdict, about, confidence_of_fault};
+use super::{Case, Verdict, confidence_of_fault, touched_and_lived};
 use crate::episodes::Death;
 use crate::fault::{Access, Fault};
-use crate::finding::{Evidence, Facts, Finding, Severity, address};
+use crate::finding::{Facts, Finding, Severity};
 use crate::ledger::ProgramUse;
 
 fn is_read(fault: &Fault) -> bool {
@@ -25,15 +25,8 @@ pub fn claim(death: &Death, _: &Case<'_>) -> Option<Verdict> {
 /// Finds programs that did it and lived.
 pub fn find(program: &ProgramUse, case: &Case<'_>) -> Option<Finding> {
     let touched = program.page_use.read?;
-    let fault = touched.first;
-    let mut finding = about("vsyscall-read", Severity::Warning, &program.process, program.container, case);
-    finding.facts.set("count", touched.count);
-    finding.facts.set("fault_address", address(fault.address));
-    finding.facts.set("fault_access", fault.access().name());
-    finding.evidence.push(fault.evidence());
-    if let Some(delivery) = touched.delivery {
-        finding.evidence.push(Evidence::new(delivery.at, "signaldeliver", "sig=SIGSEGV from=the kernel"));
-    }
+    let mut finding = touched_and_lived("vsyscall-read", &touched, program, case);
+    finding.facts.set("fault_access", touched.first.access().name());
     Some(finding)
 }
 

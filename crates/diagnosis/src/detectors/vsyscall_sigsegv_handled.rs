@@ -1,8 +1,8 @@
 //! vsyscall-sigsegv-handled: a call into the page brought SIGSEGV, and the program caught it and lived.
 
-use super::{Case, about};
+use super::{Case, touched_and_lived};
 use crate::episodes::Outcome;
-use crate::finding::{Evidence, Finding, Severity, address};
+use crate::finding::Finding;
 use crate::ledger::ProgramUse;
 
 /// Finds programs that did. If they died of it after all, the death is the finding.
@@ -17,15 +17,13 @@ pub fn find(program: &ProgramUse, case: &Case<'_>) -> Option<Finding> {
     if died_of_it {
         return None;
     }
-    let mut finding = about("vsyscall-sigsegv-handled", Severity::Warning, &program.process, program.container, case);
+    let mut finding = touched_and_lived("vsyscall-sigsegv-handled", &touched, program, case);
     let facts = &mut finding.facts;
-    facts.set("count", touched.count);
     facts.set_known("call", fault.vsyscall().map(|call| serde_json::json!(call)));
     if !fault.is_protection_violation() {
         facts.set("vsyscall_mode", "none");
     }
     facts.set("signal", "SIGSEGV");
-    facts.set("fault_address", address(fault.address));
     facts.set("fault_access", fault.access().name());
     facts.set("fault_error", fault.error_names());
     match program.page_use.outcome {
@@ -36,11 +34,7 @@ pub fn find(program: &ProgramUse, case: &Case<'_>) -> Option<Finding> {
         Outcome::Alive => facts.set("outcome", "alive"),
         Outcome::Gone => {}
     }
-    finding.evidence.push(fault.evidence());
-    if let Some(delivery) = touched.delivery {
-        facts.set("fault_to_signal_ns", delivery.at.since(&fault.at));
-        finding.evidence.push(Evidence::new(delivery.at, "signaldeliver", "sig=SIGSEGV from=the kernel"));
-    }
+    facts.set_known("fault_to_signal_ns", touched.delivery.map(|delivery| delivery.at.since(&fault.at)));
     Some(finding)
 }
 
