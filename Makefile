@@ -33,12 +33,14 @@ demo: $(COMMAND_READY)  ## set up .venv/bin/scapscope and explain why a containe
 	@echo "For a capture of your own: $(BIN)/scapscope explain FILE.scap"
 
 test: $(TOOLS_READY)  ## run every test, Rust's and Python's
-	@tools/debian-packages sysdig
+	@tools/debian-packages sysdig tmux
 	cargo test --workspace --locked
 	$(BIN)/pytest
 
-lint: $(TOOLS_READY)  ## check style and types: ruff, mypy, yamllint, rules, rustfmt, clippy
+lint: $(TOOLS_READY)  ## check style and types: ruff, mypy, yamllint, luacheck, rules, rustfmt, clippy
 	@tools/check-requirements rust-lint
+	@tools/debian-packages lua-check
+	@if command -v luacheck; then cd chisels && luacheck --quiet .; fi
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy

@@ -1,0 +1,23 @@
+-- Tells the end of an interval from an event that is late.
+--
+-- sysdig ends an interval whenever an event is in another one than the event before. Events of different CPUs come
+-- slightly out of order, so around the end of an interval that happens several times.
+
+local Ticks = {}
+Ticks.__index = Ticks
+
+function Ticks.new(seconds)
+	return setmetatable({ seconds = seconds, reached = 0 }, Ticks)
+end
+
+-- The second in which the interval ended, if it did; ts_s: the time of the event that ended it.
+function Ticks:ended(ts_s)
+	local boundary = ts_s - ts_s % self.seconds
+	if boundary <= self.reached then
+		return nil
+	end
+	self.reached = boundary
+	return boundary
+end
+
+return Ticks
