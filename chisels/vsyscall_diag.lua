@@ -183,10 +183,12 @@ end
 
 -- Reports what the ledger has.
 local function tell()
+	local filter = sysdig.get_filter()
 	local case = {
-		ledger = ledger, mode = mode:infer(), hot_calls = hot_calls, page_faults = page_faults,
-		no_page_faults = not page_faults and not told, source = sysdig.get_evtsource_name(),
-		filter = sysdig.get_filter(), containers_wanted = sysdig.is_print_container_data(),
+		ledger = ledger, mode = mode:infer(), hot_calls = hot_calls, page_faults = page_faults, filter = filter,
+		-- Those that the user's filter keeps away may have been recorded.
+		no_page_faults = not page_faults and not told and filter == "",
+		source = sysdig.get_evtsource_name(), containers_wanted = sysdig.is_print_container_data(),
 	}
 	told = true
 	local found, unexplained = findings.all(case)

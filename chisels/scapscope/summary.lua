@@ -39,6 +39,9 @@ function summary.lines(found, case)
 	end
 	if case.filter ~= "" then
 		say("Looked only at events that pass the filter: %s", unicode.shown(case.filter))
+		if not case.page_faults then
+			say("No page fault passes it: whether any was recorded, and what programs did in the page, does not show.")
+		end
 	end
 	return lines
 end
