@@ -203,6 +203,22 @@ def test_a_name_cannot_break_the_output(lua: Lua, traces: Path) -> None:
             assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f-\x9f]", shown)
 
 
+@pytest.mark.parametrize(
+    ("comm", "stops"),
+    [("vsstress", True), ("and", True), ("with space", False), ('a"b', False), ("\udcff", False)],
+)
+def test_a_program_is_left_out_only_if_a_filter_can_name_it(
+    lua: Lua, comm: str, stops: bool, traces: Path
+) -> None:
+    text = recording(traces / "emulate-stress-n3000.scap").replace("svsstress\t", f"s{comm}\t")
+    state = lua.runtime.eval('(require("scapscope.state"))')
+    enough, state.ENOUGH = state.ENOUGH, 2000
+    (found,) = json_lines(lua.run("vsyscall_diag", lua.read(text), json=True))
+    state.ENOUGH = enough
+    assert found["facts"]["count"] == (2000 if stops else 3000)
+    assert found["facts"].get("count_is_minimum", False) == stops
+
+
 def test_numbers_stay_whole(lua: Lua, traces: Path) -> None:
     """Beyond 32 bits, where a float would lose its last digits or show a point."""
 

@@ -11,7 +11,7 @@ function Mode.new()
 	return setmetatable({}, Mode)
 end
 
--- A call of the page after which the thread went on. `fault`: anything with `access`.
+-- A call of the page after which the thread went on; access: what its fault was.
 function Mode:emulated(access)
 	if access.present then
 		self.emulated_present = true

@@ -70,7 +70,7 @@ function State:count_emulated(process, error)
 	end
 end
 
--- What is open in the program's threads counts as emulated too: their next event may be left out.
+-- What is open in the program's threads stays unanswered: their next event may be left out.
 function State:let_go(program)
 	for tid, thread in pairs(self.threads) do
 		if is_call(thread) and thread.process.program == program then

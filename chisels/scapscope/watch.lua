@@ -21,10 +21,10 @@ local ALL_FAULTS = "evt.type = page_fault"
 local PAGE_FAULTS = "(evt.type = page_fault and evt.arg.addr startswith " .. page.PREFIX .. ")"
 -- First of all, since these are what there is most of.
 local BUT = "not (evt.type = page_fault and (%s)) and (%s)"
-local CALLS_OF = "(proc.name = %s and proc.exe = %s and container.id = %s and evt.rawarg.error = %d"
+local CALLS_OF = '(proc.name = "%s" and proc.exe = "%s" and container.id = "%s" and evt.rawarg.error = %d'
 	.. " and evt.arg.addr in (%s))"
--- A name that needs no quotes in a filter, whatever sysdig makes of quotes.
-local PLAIN = "^[%w_./-]+$"
+-- A name that nothing has to be escaped in, whatever sysdig's way to do so is.
+local PLAIN = "^[%w_./:+@-]+$"
 -- Programs left out at once.
 local SKIPPED = 16
 
