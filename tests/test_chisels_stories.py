@@ -197,11 +197,22 @@ def test_another_fault_after_a_caught_one_is_what_kills(tmp_path: Path) -> None:
     capture.call(204)
     capture.signal(204, SIGSEGV, sender=LEADER)
     killed(capture, tid=204)
-    path = tmp_path / "written.scap"
-    path.write_bytes(capture.bytes())
-    (found,) = json_lines(chisel(path, "vsyscall_diag", flags=("-j",)))
-    assert found["id"] == "vsyscall-sigsegv-handled"
-    assert "vsyscall page does not explain: 1." in chisel(path, "vsyscall_diag")
+    assert one(capture, tmp_path)["id"] == "vsyscall-sigsegv-handled"
+    assert "vsyscall page does not explain: 1." in chisel(tmp_path / "written.scap", "vsyscall_diag")
+
+
+@pytest.mark.parametrize(("lived", "expected"), [(False, "none-crash"), (True, "sigsegv-handled")])
+def test_an_end_without_a_status_right_after_a_signal_is_a_likely_death(
+    lived: bool, expected: str, tmp_path: Path
+) -> None:
+    capture = Capture()
+    capture.fault(137, TIME, ABSENT)
+    capture.signal(137, SIGSEGV)
+    if lived:
+        capture.call(137)
+    capture.exit(137, -1)
+    found = one(capture, tmp_path)
+    assert (found["id"], found["confidence"]) == (f"vsyscall-{expected}", "certain" if lived else "likely")
 
 
 def test_a_call_that_an_emulating_kernel_refuses_is_no_none_crash(tmp_path: Path) -> None:

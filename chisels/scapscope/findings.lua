@@ -3,6 +3,7 @@
 -- The rules are those of crates/diagnosis/src/detectors. A death is claimed only where a fault in the vsyscall page
 -- explains it; every other crash is the analyzer's.
 
+local Ledger = require("scapscope.ledger")
 local moment = require("scapscope.moment")
 local page = require("scapscope.page")
 local signals = require("scapscope.signals")
@@ -26,36 +27,28 @@ local function fault_facts(facts, fault)
 	return facts
 end
 
--- How sure a death that a fault explains is: every step recorded, or one inferred.
-local function confidence(death)
-	if death.delivery and death.exit and not death.handler_ran then
-		return "certain"
-	end
-	return (death.delivery or death.exit) and "likely" or "possible"
-end
-
 -- Id, severity and confidence of a death by a fault in the page. Nil for a call that the kernel refused although it
 -- has the page: that is the analyzer's.
 local function claim(death, mode)
 	local fault = death.fault
 	local call = page.CALL_AT[fault.offset]
 	if fault.access.kind ~= "fetch" then
-		return "vsyscall-read", "error", confidence(death)
+		return "vsyscall-read", "error", Ledger.recorded(death)
 	elseif not call then
-		return "vsyscall-misaligned-jump", "critical", confidence(death)
+		return "vsyscall-misaligned-jump", "critical", Ledger.recorded(death)
 	elseif fault.access.present or mode == "xonly" or mode == "emulate" then
 		return nil
 	elseif death.signal == "SIGABRT" then
 		-- An abort after the program caught the signal may have its own reason.
 		return "vsyscall-none-crash", "warning", "possible"
 	elseif death.signal == "SIGSEGV" then
-		local sure = confidence(death)
+		local sure = Ledger.recorded(death)
 		return "vsyscall-none-crash", sure == "possible" and "warning" or "critical", sure
 	end
 end
 
 local function death_facts(group, id)
-	local death = group.first
+	local death = group.shown
 	local facts = fault_facts({ count = group.count, pids = group.pids, signal = death.signal }, death.fault)
 	if death.status then
 		facts.exit_status = signals.shown(death.status)
@@ -72,7 +65,7 @@ local function death_facts(group, id)
 	elseif id == "vsyscall-none-crash" then
 		facts.call = page.CALL_AT[death.fault.offset]
 		-- Without the signal it may still be that the kernel emulated the call.
-		facts.vsyscall_mode = (death.delivery or death.exit) and "none" or nil
+		facts.vsyscall_mode = (death.delivery or death.status) and "none" or nil
 	end
 	return facts
 end
@@ -89,10 +82,10 @@ local function death_evidence(death)
 end
 
 local function of_death(group, mode)
-	local id, severity, sure = claim(group.first, mode)
+	local id, severity, sure = claim(group.shown, mode)
 	return id and {
 		id = id, severity = severity, confidence = sure, process = group.process,
-		facts = death_facts(group, id), evidence = death_evidence(group.first),
+		facts = death_facts(group, id), evidence = death_evidence(group.shown),
 	}
 end
 

@@ -209,10 +209,30 @@ function State:exec(tid, pid)
 	end
 end
 
+-- The signal that may have ended the thread, where no status tells: what it was last seen in. SIGKILL tells only with
+-- its sender, since the kernel delivers it to the other threads of every process that exits.
+local function open_signal(thread)
+	local process = thread.process
+	if thread.dying then
+		local delivery = process.dying
+		local tells = delivery and delivery.tid == thread.tid and (delivery.signal ~= "SIGKILL" or delivery.sender)
+		return tells and delivery.signal or nil
+	end
+	return is_call(thread) and not thread.access.present and not process.page_use and "SIGSEGV" or nil
+end
+
 -- The thread `tid` ends; status: the wait status, nil where it is not recorded.
 function State:exit(tid, pid, status, event, s, ns)
 	local thread = self.threads[tid]
-	local signal = status and signals.of(status)
+	if status and status < 0 then
+		status = nil
+	end
+	local signal
+	if status then
+		signal = signals.of(status)
+	elseif thread then
+		signal = open_signal(thread)
+	end
 	local process = self.processes:find(pid)
 	if signal then
 		process = self.processes:of_event(pid, tid)
@@ -223,7 +243,7 @@ function State:exit(tid, pid, status, event, s, ns)
 		process = thread.process
 	end
 	if process and tid == pid then
-		local exited = status and status >= 0 and signals.exited(status)
+		local exited = status and signals.exited(status)
 		self:tell_use(process, exited and "exited" or nil, exited and signals.shown(status) or nil)
 		self.processes:leave(process)
 		self.watch:forget(pid)

@@ -2,10 +2,11 @@
 
 use scapfile::{schema, syscalls};
 
+use crate::calls::Generic;
 use crate::fault::{Access, Fault};
-use crate::finding::{Moment, ProcessRef, Relative};
+use crate::finding::{Confidence, Moment, ProcessRef, Relative};
 use crate::signal::WaitStatus;
-use crate::state::{ContainerId, Generic, RecentCall};
+use crate::state::{ContainerId, RecentCall};
 use crate::vsyscall::Call;
 
 /// Length of the window in which the peak rate is counted.
@@ -143,7 +144,7 @@ pub struct Death {
     pub container: Option<ContainerId>,
     /// The signal.
     pub signal: u8,
-    /// The wait status; `None`: the capture ends before the death.
+    /// The wait status; `None`: not recorded, or the capture ends before the death.
     pub status: Option<WaitStatus>,
     /// The `procexit` event.
     pub exit: Option<Moment>,
@@ -168,6 +169,19 @@ pub struct Death {
 }
 
 impl Death {
+    /// How much of the death the capture shows: every step, all but one, or only the beginning.
+    #[must_use]
+    pub fn recorded(&self) -> Confidence {
+        let end = self.exit.and(self.status);
+        match (&self.fault, &self.delivery, end) {
+            (None, _, Some(_)) => Confidence::Certain,
+            (None, _, None) => Confidence::Likely,
+            (Some(_), Some(_), Some(_)) if !self.handler_ran => Confidence::Certain,
+            (Some(_), None, None) => Confidence::Possible,
+            (Some(_), _, _) => Confidence::Likely,
+        }
+    }
+
     /// When the process died, or was last seen on its way there.
     #[must_use]
     pub fn at(&self) -> Moment {

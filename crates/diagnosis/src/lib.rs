@@ -4,6 +4,7 @@
 //! [`State`] follows threads, processes and containers and says what happens to them; [`Ledger`]
 //! gathers that; at the end the [`detectors`] judge it.
 
+mod calls;
 pub mod detectors;
 mod episodes;
 mod fault;
@@ -18,6 +19,7 @@ mod vsyscall;
 use scapfile::{Damage, Item, MachineInfo, SkipReason};
 use serde::Serialize;
 
+pub use calls::{CompletedCall, Entered, Generic, OpenCall};
 pub use detectors::{DEFAULT_HOT_CALLS, Damaged};
 pub use episodes::{Death, Delivery, Emulated, MappingCheck, Outcome, PageUse, Touched};
 pub use fault::{Access, Fault};
@@ -25,7 +27,7 @@ pub use finding::{Confidence, ContainerRef, Evidence, Facts, Finding, Moment, Pr
 pub use ledger::{Deaths, Ledger, ProgramUse};
 pub use mode::KernelMode;
 pub use signal::WaitStatus;
-pub use state::{ContainerId, Containers, Generic, MAX_PROCESSES, MAX_THREADS, RecentCall, State};
+pub use state::{ContainerId, Containers, MAX_PROCESSES, MAX_THREADS, RecentCall, State};
 pub use summary::Summary;
 pub use vsyscall::{Call, Mode, PAGE};
 

@@ -98,7 +98,7 @@ pub(crate) fn containers_of(capture: &mut Capture) -> State {
 fn follow(state: &mut State, item: &Item<'_>) {
     match item {
         Item::Process(process) => state.process(process),
-        Item::Event(event) => state.event(event),
+        Item::Event(event) => _ = state.event(event),
         _ => {}
     }
     if state.has_happenings() {

@@ -1,7 +1,7 @@
 //! crash-null-deref: a fault in the lowest 64 KiB, which nobody maps: a null pointer, or a field of
 //! what one points to.
 
-use super::{Case, Verdict, confidence_of_fault};
+use super::{Case, Verdict};
 use crate::episodes::Death;
 use crate::finding::{Facts, Severity};
 use crate::ledger::NULL_END;
@@ -12,7 +12,7 @@ pub fn claim(death: &Death, _: &Case<'_>) -> Option<Verdict> {
     Some(Verdict {
         id: "crash-null-deref",
         severity: Severity::Error,
-        confidence: confidence_of_fault(death),
+        confidence: death.recorded(),
         facts: Facts::default(),
     })
 }

@@ -14,10 +14,11 @@ use scapfile::{Event, Params, ProcessEntry, schema};
 pub use containers::{ContainerId, Containers};
 pub use processes::{MAX_PROCESSES, Process};
 pub use roles::Role;
-pub use threads::{Generic, MAX_THREADS, RecentCall, Threads, Touched};
+pub use threads::{MAX_THREADS, RecentCall, Threads, Touched};
 
+use crate::calls::{CompletedCall, OpenCall};
 use crate::episodes::{Death, Delivery, MappingCheck, Outcome, PageUse};
-use crate::fault::{Access, Fault};
+use crate::fault::Fault;
 use crate::finding::{Evidence, Moment, ProcessRef, Relative};
 use crate::mode::ModeEvidence;
 use crate::signal::{self, SIGABRT, SIGBUS, SIGKILL, SIGSEGV, WaitStatus};
@@ -59,6 +60,8 @@ pub struct State {
     kills: Kills,
     modes: ModeEvidence,
     happenings: Vec<Happening>,
+    /// Number of the last event that says that events were lost.
+    drop: u64,
 }
 
 impl State {
@@ -127,31 +130,51 @@ impl State {
         self.note_container(key);
     }
 
-    /// Moves on to `event`.
+    /// The system calls that threads are in, in the order in which they entered them.
+    #[must_use]
+    pub fn open_calls(&self) -> Vec<OpenCall> {
+        let mut open: Vec<OpenCall> = self.threads.iter().filter_map(threads::Thread::open_call).collect();
+        open.retain(|call| call.entered.event > self.drop);
+        open.sort_unstable_by_key(|call| call.entered.event);
+        open
+    }
+
+    /// Moves on to `event`. Gives the system call that ends with it, if one does.
     #[inline]
-    pub fn event(&mut self, event: &Event<'_>) {
+    pub fn event<'a>(&mut self, event: &'a Event<'a>) -> Option<CompletedCall<'a>> {
         let duty = self.roles.duty(event.event_type);
-        if duty.is_call() {
-            self.call(event);
-        }
+        let call = if duty.is_call() { self.call(event, duty.has_fd()) } else { None };
         if duty.is_fault() {
             self.page_fault(event);
         }
         if duty.is_more() {
             self.more(event);
+            return call.filter(|call| !self.is_childs_side(call));
         }
+        call
     }
 
     #[inline]
-    fn call(&mut self, event: &Event<'_>) {
+    fn call<'a>(&mut self, event: &'a Event<'a>, has_fd: bool) -> Option<CompletedCall<'a>> {
+        let drop = self.drop;
         let thread = self.threads.on_cpu(event.tid, event.cpu);
-        thread.note_call(event);
+        let mut call = thread.note_call(event, has_fd);
         // Most faults are of memory used for the first time, and nothing has to be made of them.
         if thread.dying || thread.fault.is_some_and(|fault| fault.in_vsyscall_page()) {
             self.went_on(event.tid);
         } else {
             thread.fault_was_resolved();
         }
+        if let Some(call) = &mut call {
+            // Behind lost events, this may be the end of a later call of the same kind.
+            call.entered = call.entered.filter(|entered| entered.event > drop);
+        }
+        call
+    }
+
+    /// A new thread begins with the exit of the call that its parent makes.
+    fn is_childs_side(&self, call: &CompletedCall<'_>) -> bool {
+        self.roles.of(call.exit.event_type) == Role::Clone && call.result() == Some(0)
     }
 
     #[inline]
@@ -221,6 +244,10 @@ impl State {
             Role::ContainerJson => return self.container_json(event.param(0)),
             Role::ContainerPlain => return self.container_plain(event),
             Role::Async => return self.async_event(event),
+            Role::Drop => {
+                self.drop = event.number;
+                return;
+            }
             _ => {}
         }
         let Ok(params) = event.params() else { return };
@@ -472,9 +499,9 @@ impl State {
 
     fn thread_exit(&mut self, event: &Event<'_>) {
         let tid = event.tid;
-        let status = event.params().ok().and_then(|params| params.signed(0)).map(WaitStatus);
-        let signal = status.map_or(0, WaitStatus::signal);
-        if signal::crash_name(signal).is_some() {
+        let status = event.params().ok().and_then(exit_status);
+        let signal = status.map_or_else(|| self.open_signal(tid), |status| Some(status.signal()));
+        if let Some(signal) = signal.filter(|signal| signal::crash_name(*signal).is_some()) {
             let key = self.known_process(tid);
             self.die(key, tid, signal, status, Some(Moment::of(event)));
         } else {
@@ -482,13 +509,26 @@ impl State {
         }
         let is_leader = self.processes.of(&self.threads, tid).is_some_and(|process| process.pid == tid);
         if is_leader {
-            let exited = status.filter(|status| status.signal() == 0 && status.0 >= 0).map(WaitStatus::shown);
+            let exited = status.filter(|status| status.signal() == 0).map(WaitStatus::shown);
             self.tell_page_use(tid, exited.map_or(Outcome::Gone, Outcome::Exited));
         }
         if let Some(key) = self.threads.remove(tid) {
             self.processes.left(key);
         }
         self.tell_evicted();
+    }
+
+    /// The signal that may have ended the thread `tid`, where no status tells: what it was last seen in. SIGKILL
+    /// tells only with its sender, since the kernel delivers it to the other threads of every process that exits.
+    fn open_signal(&self, tid: i64) -> Option<u8> {
+        let thread = self.threads.get(tid)?;
+        let process = thread.process.and_then(|key| self.processes.peek(key));
+        if thread.dying {
+            let delivery = process?.dying.filter(|dying| dying.at.tid == tid)?;
+            return (delivery.signal != SIGKILL || delivery.sender.is_some()).then_some(delivery.signal);
+        }
+        let has_lived = process.is_some_and(|process| process.page_use.is_some());
+        (!has_lived && thread.fault.as_ref().is_some_and(is_open_call)).then_some(SIGSEGV)
     }
 
     /// The process `key` dies of `signal`; `tid` is the thread in which that shows first.
@@ -608,11 +648,8 @@ impl State {
     /// In a capture that ends right behind a fetch in the vsyscall page, the signal that may have
     /// followed is missing.
     fn end_within_calls(&mut self) {
-        let is_call = |fault: &Fault| {
-            fault.access() == Access::Fetch && fault.vsyscall().is_some() && !fault.is_protection_violation()
-        };
         let mut last: Vec<i64> =
-            self.threads.iter().filter(|t| t.fault.as_ref().is_some_and(is_call)).map(|t| t.tid).collect();
+            self.threads.iter().filter(|t| t.fault.as_ref().is_some_and(is_open_call)).map(|t| t.tid).collect();
         last.sort_unstable();
         for tid in last {
             let key = self.known_process(tid);
@@ -622,6 +659,19 @@ impl State {
             }
         }
     }
+}
+
+/// Whether `fault` is a call into the vsyscall page that ends in SIGSEGV if the kernel does not have the page.
+fn is_open_call(fault: &Fault) -> bool {
+    fault.vsyscall().is_some() && !fault.is_protection_violation()
+}
+
+/// The wait status of a `procexit` event. The oldest have no parameters, and -1 stands for a status that was
+/// not known; newer ones give the signal by itself too, behind the status and the exit code.
+fn exit_status(params: Params<'_>) -> Option<WaitStatus> {
+    let [signal, core] = [2, 3].map(|at| params.unsigned(at).unwrap_or(0));
+    let by_signal = (1..0x7f).contains(&signal).then(|| signal.cast_signed() | i64::from(core > 0) << 7);
+    params.signed(0).filter(|status| *status >= 0).or(by_signal).map(WaitStatus)
 }
 
 fn base_name(path: &[u8]) -> &[u8] {
