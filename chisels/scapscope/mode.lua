@@ -1,8 +1,8 @@
 -- Infers how the kernel treats the vsyscall page (boot parameter vsyscall=) from calls of it and what followed.
 --
 -- Measured on Linux 6.1: a call faults with PAGE_NOT_PRESENT under none and xonly, and with PROTECTION_VIOLATION
--- under emulate. Under none SIGSEGV follows on the same thread; under the other two the kernel emulates the call
--- and the thread goes on.
+-- under emulate, which alone has the page in the page table. Under none SIGSEGV follows on the same thread; under
+-- the other two the kernel emulates the call and the thread goes on.
 
 local Mode = {}
 Mode.__index = Mode
@@ -20,10 +20,12 @@ function Mode:emulated(access)
 	end
 end
 
--- A call of the page that brought SIGSEGV. Where the page is there, the kernel refused just this call, which it
--- does in no mode in particular.
-function Mode:refused(access)
-	if not access.present then
+-- Something done in the page that brought a signal; call: whether it was at an entry point. A page that is there tells
+-- of its mode however the kernel answered.
+function Mode:refused(access, call)
+	if access.present then
+		self.emulated_present = true
+	elseif call then
 		self.refused_absent = true
 	end
 end

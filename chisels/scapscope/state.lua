@@ -159,8 +159,8 @@ end
 
 -- `signal` was the answer to `fault`.
 function State:refused(fault, signal)
-	if is_call(fault) and signal == "SIGSEGV" then
-		self.mode:refused(fault.access)
+	if in_page(fault) and signal == "SIGSEGV" then
+		self.mode:refused(fault.access, is_call(fault))
 	end
 end
 

@@ -185,7 +185,10 @@ fn death_facts(death: &Death, deaths: &Deaths) -> Facts {
             facts.set("fault_to_signal_ns", delivery.at.since(&fault.at));
             facts.set("events_between", delivery.at.event.saturating_sub(fault.at.event + 1));
         }
-        facts.extend(mapping_facts(death, fault.address));
+        // The page belongs to no process: that none had mapped it says nothing.
+        if !fault.in_vsyscall_page() {
+            facts.extend(mapping_facts(death, fault.address));
+        }
     }
     let calls: Vec<serde_json::Value> = death
         .last_calls
