@@ -21,10 +21,10 @@ PYTHON_READY := .venv/.python
 COMMAND_READY := .venv/.command
 TOOLS_READY := .venv/.tools
 
-.PHONY: help demo test lint format bench lab lab-smoke clean
+.PHONY: help demo test lint format bench throughput lab lab-smoke clean
 
 help:  ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 demo: $(COMMAND_READY)  ## set up .venv/bin/scapscope and explain why a container crashed
 	@$(BIN)/scapscope explain traces/none-docker-redis.scap
@@ -59,6 +59,10 @@ bench: $(TOOLS_READY)  ## measure speed and memory against sysdig on large captu
 	$(BIN)/python -m benchmarks
 
 LAB_PACKAGES := mmdebstrap genext2fs debian-archive-keyring qemu-system-x86 dietlibc-dev
+
+throughput: $(TOOLS_READY)  ## measure in the lab how often a program gets the time, by which way
+	@tools/debian-packages $(LAB_PACKAGES)
+	$(BIN)/python -m benchmarks.throughput
 
 lab: $(TOOLS_READY)  ## record the captures again in a virtual machine: all, or SCENARIO=name; KEEP=yes puts them into traces/
 	@tools/debian-packages $(LAB_PACKAGES)

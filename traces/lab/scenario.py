@@ -25,7 +25,7 @@ class Scenario:
     docker: bool = False
     capture: bool = True
     smoke: bool = False
-    sysdig: list[str] = field(default_factory=lambda: ["--page-faults"])
+    sysdig: list[str] | None = field(default_factory=lambda: ["--page-faults"])
     seconds: float = 120
     linger: float = 1
     vsyscall_mode: str = "unknown"

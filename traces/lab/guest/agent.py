@@ -115,7 +115,9 @@ def record(scenario: dict[str, Any]) -> dict[str, Any]:
     recorder.wait(STOP_SECONDS)
     kernel_log = subprocess.run(("dmesg",), capture_output=True, check=True).stdout.decode(errors="replace")
     after = [run(command, seconds) for command in scenario["after"]]
-    shutil.move(CAPTURE, LAB / f"{scenario['name']}.scap")
+    if scenario["capture"]:
+        shutil.move(CAPTURE, LAB / f"{scenario['name']}.scap")
+    CAPTURE.unlink(missing_ok=True)
     return {
         "before": before,
         "run": ran,
@@ -126,8 +128,8 @@ def record(scenario: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def measure(scenario: dict[str, Any]) -> dict[str, Any]:
-    """Run a scenario's programs with nobody watching."""
+def unwatched(scenario: dict[str, Any]) -> dict[str, Any]:
+    """Run a scenario's programs without a recorder."""
     return {"run": [run(command, float(scenario["seconds"])) for command in scenario["run"]]}
 
 
@@ -173,7 +175,7 @@ def main() -> None:
             start_docker(boot["images"])
             docker = True
         print(f"{time.monotonic():8.1f} {scenario['name']}", flush=True)
-        result = record(scenario) if scenario["capture"] else measure(scenario)
+        result = unwatched(scenario) if scenario["sysdig"] is None else record(scenario)
         (LAB / f"{scenario['name']}.json").write_text(json.dumps(result))
     print(f"{time.monotonic():8.1f} done", flush=True)
 
