@@ -66,7 +66,7 @@ def entry_of(recording: Recording) -> dict[str, Any]:
 
 def with_entry(manifest: str, entry: dict[str, Any]) -> str:
     """Return the manifest's text with `entry` in the place of the one of the same file, or at the end."""
-    block = yaml.dump([entry], Dumper=_Indented, sort_keys=False, width=105, allow_unicode=True)
+    block = yaml.dump([entry], Dumper=_Indented, sort_keys=False, width=95, allow_unicode=True)
     block = "".join(f"  {line}" if line.strip() else line for line in block.splitlines(keepends=True)) + "\n"
     for found in _ENTRY.finditer(manifest):
         if found[1] == entry["file"]:

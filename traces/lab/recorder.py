@@ -21,6 +21,8 @@ from traces.lab.scenario import Scenario, boots
 BOOT_SECONDS = 180
 DOCKER_SECONDS = 180
 RECORDING_SECONDS = 60
+# An emulated guest is stuck now and then, on a busy machine rather than an idle one.
+ATTEMPTS = 3
 
 
 @dataclass(frozen=True)
@@ -57,17 +59,36 @@ def record(scenarios: list[Scenario]) -> Iterator[Recording]:
     programs = _programs()
     RECORDED.mkdir(exist_ok=True)
     for parameters, group in boots(scenarios).items():
-        print(f"Booting with {parameters}: {len(group)} scenarios ...", file=sys.stderr, flush=True)
-        started = time.monotonic()
-        shared = _share(group, programs)
-        seconds: float = BOOT_SECONDS + DOCKER_SECONDS * any(scenario.docker for scenario in group)
-        seconds += sum(RECORDING_SECONDS + scenario.seconds for scenario in group)
+        left = group
+        for attempt in range(1, ATTEMPTS + 1):
+            shared = _share(left, programs)
+            failure = _boot(disk, accel, parameters, shared, left)
+            recorded = [one for one in left if (shared / f"{one.name}.json").exists()]
+            for one in recorded:
+                yield _collect(one, _describe(accel), shared)
+            left = [one for one in left if one not in recorded]
+            if not left:
+                break
+            problem = failure or LabError(f"the guest's agent ended early:\n{_agent_log(shared)}")
+            if attempt == ATTEMPTS:
+                raise problem
+            print(f"  {problem}\n  Once more, for the {len(left)} left.", file=sys.stderr, flush=True)
+
+
+def _boot(
+    disk: guest.Guest, accel: tuple[str, ...], parameters: str, shared: Path, group: list[Scenario]
+) -> LabError | None:
+    """Boot for a group of scenarios; return what went wrong."""
+    print(f"Booting with {parameters}: {len(group)} scenarios ...", file=sys.stderr, flush=True)
+    seconds: float = BOOT_SECONDS + DOCKER_SECONDS * any(scenario.docker for scenario in group)
+    seconds += sum(RECORDING_SECONDS + scenario.seconds for scenario in group)
+    started = time.monotonic()
+    try:
         machine.boot(disk, accel, parameters, shared, shared / "console.log", seconds)
-        print(f"  ran {time.monotonic() - started:.0f} s", file=sys.stderr, flush=True)
-        told = _read(shared / "machine.json", shared)
-        told["machine"] = _describe(accel)
-        for scenario in group:
-            yield _collect(scenario, told, shared)
+    except LabError as error:
+        return error
+    print(f"  ran {time.monotonic() - started:.0f} s", file=sys.stderr, flush=True)
+    return None
 
 
 def _programs() -> Path:
@@ -89,13 +110,9 @@ def _share(group: list[Scenario], programs: Path) -> Path:
     return shared
 
 
-def _read(file: Path, shared: Path) -> dict[str, Any]:
-    if not file.exists():
-        log = shared / "agent.log"
-        last = log.read_text(errors="replace")[-2000:] if log.exists() else "it never started"
-        raise LabError(f"the guest's agent left no {file.name} (console: {shared / 'console.log'}):\n{last}")
-    told: dict[str, Any] = json.loads(file.read_text())
-    return told
+def _agent_log(shared: Path) -> str:
+    log = shared / "agent.log"
+    return log.read_text(errors="replace")[-2000:] if log.exists() else "it never started"
 
 
 def _describe(accel: tuple[str, ...]) -> str:
@@ -103,8 +120,9 @@ def _describe(accel: tuple[str, ...]) -> str:
     return f"QEMU {machine.version()}, {how}, 2 processors, Debian 12 guest"
 
 
-def _collect(scenario: Scenario, told: dict[str, str], shared: Path) -> Recording:
-    result = _read(shared / f"{scenario.name}.json", shared)
+def _collect(scenario: Scenario, emulator: str, shared: Path) -> Recording:
+    told = json.loads((shared / "machine.json").read_text()) | {"machine": emulator}
+    result = json.loads((shared / f"{scenario.name}.json").read_text())
     capture = None
     if scenario.capture:
         capture = RECORDED / f"{scenario.name}.scap"

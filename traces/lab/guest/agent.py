@@ -176,7 +176,10 @@ def main() -> None:
             docker = True
         print(f"{time.monotonic():8.1f} {scenario['name']}", flush=True)
         result = unwatched(scenario) if scenario["sysdig"] is None else record(scenario)
-        (LAB / f"{scenario['name']}.json").write_text(json.dumps(result))
+        # In one step: whoever finds the file finds all of it.
+        unfinished = LAB / "unfinished.json"
+        unfinished.write_text(json.dumps(result))
+        unfinished.rename(LAB / f"{scenario['name']}.json")
     print(f"{time.monotonic():8.1f} done", flush=True)
 
 
