@@ -122,7 +122,12 @@ def test_each_process_gets_its_own_table(redis_capture: Path) -> None:
         counted[row["process"]["pid"]] += row["calls"]
     assert counted == Counter(call.pid for call in calls_of(redis_capture))
     of_the_crash = [row for row in rows if row["process"] == {"comm": "entrypoint.sh", "pid": 308}]
-    assert of_the_crash[0]["container"] == {"id": "7272f37ebc5c", "name": "redis1", "image": "redis:2.8.22"}
+    assert of_the_crash[0]["container"] == {
+        "id": "7272f37ebc5c",
+        "name": "redis1",
+        "image": "redis:2.8.22",
+        "runtime": "docker",
+    }
     text = chisel(redis_capture, "syscall_summary", "process")
     assert text.count("% time     seconds") == 10
     assert re.search(r"^\.\.\. and \d+ more processes", text, re.MULTILINE)

@@ -106,7 +106,7 @@ def cells_changed(text: str, change: Callable[[list[str], list[str]], list[str]]
     changed = []
     for line in lines[1:]:
         cells = line.split("\t")
-        changed.append(line if cells[0] in ("container", "end") else "\t".join(change(fields, cells)))
+        changed.append(line if cells[0] in ("section", "container", "end") else "\t".join(change(fields, cells)))
     return "\n".join([lines[0], *changed])
 
 

@@ -8,17 +8,21 @@ local Peak = require("scapscope.peak")
 local CallTimes = {}
 CallTimes.__index = CallTimes
 
--- Rows of processes that are gone are kept up to this many; what they did is counted in the last row then.
-local ENDED = 4096
-
--- name(): the names of the process of the present event, {comm, container}.
-function CallTimes.new(name)
-	local times = setmetatable({ name = name, processes = {}, ended = {}, total = 0, tick_total = 0 }, CallTimes)
-	return times
-end
+-- Processes at once; where the ends of processes are missing, more pile up, and count as ended.
+local PROCESSES = 65536
+-- Rows kept of processes that have ended; what others did is counted in one row together.
+CallTimes.ENDED = 4096
 
 local function tally()
 	return { calls = 0, time_ns = 0, timed = 0, worst_ns = 0 }
+end
+
+-- name(): of the process of the present event, its name and the id of its container.
+function CallTimes.new(name)
+	return setmetatable({
+		name = name, processes = {}, process_count = 0, ended = {}, total = 0, tick_total = 0,
+		others = { rows = 0, all = tally(), tick = tally() },
+	}, CallTimes)
 end
 
 local function add(to, cost_ns)
@@ -42,8 +46,12 @@ end
 function CallTimes:call(pid)
 	local process = self.processes[pid]
 	if not process then
+		if self.process_count >= PROCESSES then
+			self:finish_all()
+		end
 		process = { pid = pid, calls = 0, tick_calls = 0, rows = {} }
 		self.processes[pid] = process
+		self.process_count = self.process_count + 1
 	end
 	process.calls = process.calls + 1
 	process.tick_calls = process.tick_calls + 1
@@ -57,10 +65,10 @@ function CallTimes:time_call(process, call, cost_ns, at)
 	local row = process.rows[call]
 	if not row then
 		row = {
-			call = call, process = process, names = self.name(), all = tally(), tick = tally(),
-			first = moment.of(at), last = moment.of(at),
+			call = call, process = process, all = tally(), tick = tally(), first = moment.of(at), last = moment.of(at),
+			peak = Peak.new(at),
 		}
-		row.peak = Peak.new(row.first)
+		process.comm, process.container = self.name()
 		process.rows[call] = row
 	end
 	row.last.s, row.last.ns = at.s, at.ns
@@ -72,19 +80,30 @@ end
 -- The process ends, or becomes another program.
 function CallTimes:finish(pid)
 	local process = self.processes[pid]
+	if not process then
+		return
+	end
 	self.processes[pid] = nil
-	for _, row in pairs(process and process.rows or {}) do
-		if #self.ended < ENDED then
+	self.process_count = self.process_count - 1
+	for _, row in pairs(process.rows) do
+		if #self.ended < CallTimes.ENDED then
 			self.ended[#self.ended + 1] = row
 		else
-			merge(self.ended[ENDED].all, row.all)
-			merge(self.ended[ENDED].tick, row.tick)
-			self.ended[ENDED].more = (self.ended[ENDED].more or 0) + 1
+			self.others.rows = self.others.rows + 1
+			merge(self.others.all, row.all)
+			merge(self.others.tick, row.tick)
 		end
 	end
 end
 
--- All rows with a tally: "all" or "tick"; the most calls first.
+-- All processes end.
+function CallTimes:finish_all()
+	for pid in pairs(self.processes) do
+		self:finish(pid)
+	end
+end
+
+-- All rows with a tally: "all" or "tick"; the most calls first, and last those counted together, a row without process.
 function CallTimes:rows(which)
 	local rows = {}
 	local function take(row)
@@ -103,15 +122,21 @@ function CallTimes:rows(which)
 	table.sort(rows, function(a, b)
 		if a[which].calls ~= b[which].calls then
 			return a[which].calls > b[which].calls
+		elseif a.process.pid ~= b.process.pid then
+			return a.process.pid < b.process.pid
+		elseif a.call ~= b.call then
+			return a.call < b.call
 		end
-		return a.process.pid < b.process.pid or a.process.pid == b.process.pid and a.call < b.call
+		return moment.between(a.first, b.first) > 0
 	end)
+	take(self.others)
 	return rows
 end
 
 -- The next tick begins.
 function CallTimes:next_tick()
 	self.tick_total = 0
+	self.others.tick = tally()
 	for _, row in ipairs(self.ended) do
 		row.tick = tally()
 	end
@@ -123,9 +148,9 @@ function CallTimes:next_tick()
 	end
 end
 
--- Calls per second from the first to the last; nil where that is no time.
+-- Calls per second from the first to the last; nil where that is no time, or nobody's.
 function CallTimes.rate(row)
-	local span_ns = moment.since(row.first, row.last)
+	local span_ns = row.process and moment.since(row.first, row.last) or 0
 	return span_ns > 0 and math.floor(row.all.calls * 1e9 / span_ns) or nil
 end
 

@@ -20,4 +20,11 @@ function Ticks:ended(ts_s)
 	return boundary
 end
 
+-- Another capture begins, at whatever time: gives the second in which the interval that it cuts short would have ended.
+function Ticks:restart()
+	local cut_short = self.reached + self.seconds
+	self.reached = 0
+	return cut_short
+end
+
 return Ticks
