@@ -111,9 +111,9 @@ local function print_tick(s, remark)
 	times:next_tick()
 end
 
-local function end_section()
+local function end_section(next_s)
 	if interval_s then
-		print_tick(capture.ticks:restart(), ", end of a capture in this file")
+		print_tick(capture.ticks:restart(next_s), ", end of a capture in this file")
 	end
 	times:finish_all()
 	durations = Durations.new()
@@ -121,7 +121,7 @@ end
 
 function on_event()
 	if capture:is_next_section() then
-		end_section()
+		end_section((evt.get_ts()))
 	end
 	local kind = evt.get_type()
 	local tid = event:tid()
@@ -137,7 +137,7 @@ end
 
 function on_interval(ts_s)
 	if capture:is_next_section() then
-		end_section()
+		end_section(ts_s)
 	end
 	local ended_s = capture:interval_ended(ts_s)
 	if ended_s then

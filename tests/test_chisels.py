@@ -229,6 +229,43 @@ def test_each_of_several_captures_is_judged_by_itself(traces: Path) -> None:
     ]
 
 
+def plain(trace: Path) -> bytes:
+    return gzip.decompress(trace.read_bytes())
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        ("none-gtod", "emulate-stress-n3000"),
+        ("emulate-stress-n3000", "none-gtod"),
+        ("none-docker-redis", "xonly-stress-n3000", "none-handled"),
+        ("none-neg-null-plain", "none-bash-nopf"),
+    ],
+)
+def test_each_of_several_captures_in_one_file_is_judged_by_itself(
+    names: tuple[str, ...], traces: Path, tmp_path: Path
+) -> None:
+    paths = [traces / f"{name}.scap" for name in names]
+    glued = tmp_path / "glued.scap"
+    glued.write_bytes(b"".join(path.read_bytes() if "plain" in path.name else plain(path) for path in paths))
+    found = assert_same_verdicts(glued)
+    alone = [
+        (finding["id"], finding["kernel"])
+        for path in paths
+        for finding in json_lines(chisel(path, "vsyscall_diag", flags=("-j",)))
+        if finding["process"]
+    ]
+    assert sorted(map(str, alone)) == sorted(str((finding["id"], finding["kernel"])) for finding in found)
+
+
+def test_the_kernels_of_several_captures_in_one_file_are_named(traces: Path, tmp_path: Path) -> None:
+    glued = tmp_path / "glued.scap"
+    glued.write_bytes(plain(traces / "none-gtod.scap") + plain(traces / "emulate-stress-n3000.scap"))
+    assert "Kernel: vsyscall=none and vsyscall=emulate. Calls of the page that it emulated: 3,000" in told(
+        glued, "vsyscall_diag"
+    )
+
+
 def test_a_capture_without_events_says_nothing(traces: Path, tmp_path: Path) -> None:
     data = gzip.decompress((traces / "none-gtod.scap").read_bytes())
     first = struct.unpack_from("<I", data, 4)[0]

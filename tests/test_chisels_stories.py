@@ -291,6 +291,20 @@ def test_what_a_hundred_thousand_calls_have_shown_is_not_counted_on(tmp_path: Pa
     assert "called the vsyscall page more than 100,000 times" in told(path, "vsyscall_diag")
 
 
+def test_a_crowd_that_catches_the_signal_is_followed(tmp_path: Path) -> None:
+    """More processes than are asked for one by one, each of which lives on."""
+    capture = Capture()
+    for tid in range(6000, 6400):
+        capture.born(tid, 137)
+        capture.fault(tid, TIME, ABSENT)
+        capture.signal(tid, SIGSEGV)
+        capture.call(tid)
+    for tid in range(6000, 6400):
+        capture.exit(tid, 42 << 8)
+    found = one(capture, tmp_path)
+    assert (found["id"], found["facts"]["count"]) == ("vsyscall-sigsegv-handled", 400)
+
+
 @pytest.mark.parametrize("seed", SEEDS)
 def test_whatever_happens_the_two_agree(seed: int, tmp_path: Path) -> None:
     verdicts(by_chance(seed), tmp_path)

@@ -1,4 +1,4 @@
-"""Puts the real output of commands into the pages that show it, README.md and others; with --check only compares.
+"""Puts the real output of commands into the pages that show it; with --check only compares.
 
 A block begins with `<!-- output of: COMMAND -->`, or `first` or `last` so many `lines of`, and ends with
 `<!-- end of output -->`. Blocks of a program that is not installed stay as they are.
