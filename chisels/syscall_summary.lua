@@ -63,17 +63,6 @@ local function path()
 	end
 end
 
-local function no_call(kind, tid)
-	if kind == "container" then
-		capture:container_event(event)
-	elseif kind == "procexit" then
-		durations:forget(tid)
-		if event:ends_process(tid) then
-			costs:finish(tid)
-		end
-	end
-end
-
 local function exit_of(kind, tid)
 	if event:is_birth(kind) then
 		return
@@ -86,19 +75,19 @@ local function exit_of(kind, tid)
 	if failed_path then
 		costs:failure(kind, failed_path, event:text("errno") or "?")
 	elseif pid and event:is_exec(kind) then
-		costs:finish(pid)
+		costs.accounts:finish(pid)
 	end
 end
 
 function on_event()
 	if capture:is_next_section() then
-		costs:finish_all()
+		costs.accounts:finish_all()
 		durations = Durations.new()
 	end
 	local kind = evt.get_type()
 	local tid = event:tid()
 	if event_types.NO_CALL[kind] then
-		no_call(kind, tid)
+		capture:no_call(kind, event, durations, costs.accounts)
 		return true
 	end
 	at.s, at.ns = evt.get_ts()

@@ -49,17 +49,6 @@ function on_capture_start()
 	return true
 end
 
-local function no_call(kind, tid)
-	if kind == "container" then
-		capture:container_event(event)
-	elseif kind == "procexit" then
-		durations:forget(tid)
-		if event:ends_process(tid) then
-			times:finish(tid)
-		end
-	end
-end
-
 local function time_call(kind, tid)
 	at.s, at.ns = evt.get_ts()
 	if event:is_enter() then
@@ -77,7 +66,7 @@ local function other_call(kind, tid)
 	local pid = event:pid(tid)
 	times:call(pid)
 	if event:is_exec(kind) then
-		times:finish(pid)
+		times.accounts:finish(pid)
 	end
 end
 
@@ -115,7 +104,7 @@ local function end_section(next_s)
 	if interval_s then
 		print_tick(capture.ticks:restart(next_s), ", end of a capture in this file")
 	end
-	times:finish_all()
+	times.accounts:finish_all()
 	durations = Durations.new()
 end
 
@@ -128,7 +117,7 @@ function on_event()
 	if event_types.TIME[kind] then
 		time_call(kind, tid)
 	elseif event_types.NO_CALL[kind] then
-		no_call(kind, tid)
+		capture:no_call(kind, event, durations, times.accounts)
 	else
 		other_call(kind, tid)
 	end

@@ -1,38 +1,33 @@
 -- Counts system calls by name, for the capture and for each process: how often, how long, how often in vain; and the
 -- paths that calls failed on.
 
+local Accounts = require("scapscope.accounts")
+
 local CallCosts = {}
 CallCosts.__index = CallCosts
 
 -- Different failures kept; those that come when the table is full are counted together.
 local FAILURES = 10000
--- Processes at once; where the ends of processes are missing, more pile up, and count as ended.
-local PROCESSES = 65536
 -- Processes kept that have ended.
 local ENDED = 4096
 
 -- name(): of the process of the present event, its name and the id of its container.
 function CallCosts.new(name)
-	return setmetatable({
-		name = name, whole = { by_call = {} }, processes = {}, process_count = 0, seen = 0, ended = {}, left_out = 0,
-		failures = {}, failure_count = 0, other_failures = 0,
+	local costs = setmetatable({
+		whole = { by_call = {} }, seen = 0, ended = {}, left_out = 0, failures = {}, failure_count = 0, other_failures = 0,
 	}, CallCosts)
-end
-
--- The account of the process `pid`, of which the present event is.
-function CallCosts:process(pid)
-	local process = self.processes[pid]
-	if not process then
-		if self.process_count >= PROCESSES then
-			self:finish_all()
+	costs.accounts = Accounts.new(function(pid)
+		costs.seen = costs.seen + 1
+		local comm, container = name()
+		return { pid = pid, comm = comm, container = container, seen = costs.seen, by_call = {} }
+	end, function(process)
+		if #costs.ended < ENDED then
+			costs.ended[#costs.ended + 1] = process
+		else
+			costs.left_out = costs.left_out + 1
 		end
-		self.seen = self.seen + 1
-		local comm, container = self.name()
-		process = { pid = pid, comm = comm, container = container, seen = self.seen, by_call = {} }
-		self.processes[pid] = process
-		self.process_count = self.process_count + 1
-	end
-	return process
+	end)
+	return costs
 end
 
 local function note(account, call, cost_ns, failed)
@@ -56,7 +51,7 @@ end
 function CallCosts:call(call, cost_ns, failed, pid)
 	note(self.whole, call, cost_ns, failed)
 	if pid then
-		note(self:process(pid), call, cost_ns, failed)
+		note(self.accounts:of(pid), call, cost_ns, failed)
 	end
 end
 
@@ -74,28 +69,6 @@ function CallCosts:failure(call, path, errno)
 		self.failure_count = self.failure_count + 1
 	end
 	failure.count = failure.count + 1
-end
-
--- The process ends, or becomes another program.
-function CallCosts:finish(pid)
-	local process = self.processes[pid]
-	if not process then
-		return
-	end
-	self.processes[pid] = nil
-	self.process_count = self.process_count - 1
-	if #self.ended < ENDED then
-		self.ended[#self.ended + 1] = process
-	else
-		self.left_out = self.left_out + 1
-	end
-end
-
--- All processes end.
-function CallCosts:finish_all()
-	for pid in pairs(self.processes) do
-		self:finish(pid)
-	end
 end
 
 -- Which of two sums goes first: what took longer; where no time is known, what was called more often. nil where they
@@ -139,7 +112,7 @@ function CallCosts:by_process()
 	for _, process in ipairs(self.ended) do
 		take(process)
 	end
-	for _, process in pairs(self.processes) do
+	for _, process in pairs(self.accounts.by_pid) do
 		take(process)
 	end
 	table.sort(accounts, function(a, b)

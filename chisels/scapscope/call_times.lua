@@ -2,27 +2,18 @@
 --
 -- Two tallies: one since the beginning, one since the last tick.
 
+local Accounts = require("scapscope.accounts")
 local moment = require("scapscope.moment")
 local Peak = require("scapscope.peak")
 
 local CallTimes = {}
 CallTimes.__index = CallTimes
 
--- Processes at once; where the ends of processes are missing, more pile up, and count as ended.
-local PROCESSES = 65536
 -- Rows kept of processes that have ended; what others did is counted in one row together.
 CallTimes.ENDED = 4096
 
 local function tally()
 	return { calls = 0, time_ns = 0, timed = 0, worst_ns = 0 }
-end
-
--- name(): of the process of the present event, its name and the id of its container.
-function CallTimes.new(name)
-	return setmetatable({
-		name = name, processes = {}, process_count = 0, ended = {}, total = 0, tick_total = 0,
-		others = { rows = 0, all = tally(), tick = tally() },
-	}, CallTimes)
 end
 
 local function add(to, cost_ns)
@@ -42,17 +33,22 @@ local function merge(to, more)
 	to.worst_ns = math.max(to.worst_ns, more.worst_ns)
 end
 
+-- name(): of the process of the present event, its name and the id of its container.
+function CallTimes.new(name)
+	local times = setmetatable({
+		name = name, ended = {}, total = 0, tick_total = 0, others = { rows = 0, all = tally(), tick = tally() },
+	}, CallTimes)
+	times.accounts = Accounts.new(function(pid)
+		return { pid = pid, calls = 0, tick_calls = 0, rows = {} }
+	end, function(process)
+		times:keep_rows(process)
+	end)
+	return times
+end
+
 -- The present event is the exit of a system call of the process `pid`. Gives its account.
 function CallTimes:call(pid)
-	local process = self.processes[pid]
-	if not process then
-		if self.process_count >= PROCESSES then
-			self:finish_all()
-		end
-		process = { pid = pid, calls = 0, tick_calls = 0, rows = {} }
-		self.processes[pid] = process
-		self.process_count = self.process_count + 1
-	end
+	local process = self.accounts:of(pid)
 	process.calls = process.calls + 1
 	process.tick_calls = process.tick_calls + 1
 	self.total = self.total + 1
@@ -77,14 +73,8 @@ function CallTimes:time_call(process, call, cost_ns, at)
 	add(row.tick, cost_ns)
 end
 
--- The process ends, or becomes another program.
-function CallTimes:finish(pid)
-	local process = self.processes[pid]
-	if not process then
-		return
-	end
-	self.processes[pid] = nil
-	self.process_count = self.process_count - 1
+-- The process has ended.
+function CallTimes:keep_rows(process)
 	for _, row in pairs(process.rows) do
 		if #self.ended < CallTimes.ENDED then
 			self.ended[#self.ended + 1] = row
@@ -93,13 +83,6 @@ function CallTimes:finish(pid)
 			merge(self.others.all, row.all)
 			merge(self.others.tick, row.tick)
 		end
-	end
-end
-
--- All processes end.
-function CallTimes:finish_all()
-	for pid in pairs(self.processes) do
-		self:finish(pid)
 	end
 end
 
@@ -114,7 +97,7 @@ function CallTimes:rows(which)
 	for _, row in ipairs(self.ended) do
 		take(row)
 	end
-	for _, process in pairs(self.processes) do
+	for _, process in pairs(self.accounts.by_pid) do
 		for _, row in pairs(process.rows) do
 			take(row)
 		end
@@ -140,7 +123,7 @@ function CallTimes:next_tick()
 	for _, row in ipairs(self.ended) do
 		row.tick = tally()
 	end
-	for _, process in pairs(self.processes) do
+	for _, process in pairs(self.accounts.by_pid) do
 		process.tick_calls = 0
 		for _, row in pairs(process.rows) do
 			row.tick = tally()

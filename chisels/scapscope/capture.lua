@@ -54,6 +54,19 @@ function Capture:finish(ts_s)
 	return was_open
 end
 
+-- The event, which is no system call, says who a container is, or that a thread has ended, and maybe its process.
+function Capture:no_call(kind, event, durations, accounts)
+	if kind == "container" then
+		self:container_event(event)
+	elseif kind == "procexit" then
+		local tid = event:tid()
+		durations:forget(tid)
+		if event:ends_process(tid) then
+			accounts:finish(tid)
+		end
+	end
+end
+
 -- The event says who a container is.
 function Capture:container_event(event)
 	self.containers:learn(event:get("container"), event:get("container_name"), event:get("image"),
