@@ -40,7 +40,7 @@ test: $(TOOLS_READY)  ## run every test, Rust's and Python's
 lint: $(TOOLS_READY)  ## check style and types: ruff, mypy, yamllint, luacheck, rules, rustfmt, clippy
 	@tools/check-requirements rust-lint
 	@tools/debian-packages lua-check
-	@if command -v luacheck; then cd chisels && luacheck --quiet .; fi
+	@if command -v luacheck; then luacheck --quiet --config chisels/.luacheckrc chisels tests/lua; fi
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
