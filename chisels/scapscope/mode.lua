@@ -11,20 +11,20 @@ function Mode.new()
 	return setmetatable({}, Mode)
 end
 
--- A call of the page after which the thread went on; access: what its fault was.
-function Mode:emulated(access)
+-- Something done in the page after which the thread went on. access: what its fault was; call: whether it was at an
+-- entry point. A page that is there tells of its mode whatever was done with it, and however the kernel answered.
+function Mode:lived(access, call)
 	if access.present then
-		self.emulated_present = true
-	else
+		self.present = true
+	elseif call then
 		self.emulated_absent = true
 	end
 end
 
--- Something done in the page that brought a signal; call: whether it was at an entry point. A page that is there tells
--- of its mode however the kernel answered.
+-- Something done in the page that brought SIGSEGV.
 function Mode:refused(access, call)
 	if access.present then
-		self.emulated_present = true
+		self.present = true
 	elseif call then
 		self.refused_absent = true
 	end
@@ -33,8 +33,8 @@ end
 -- none, xonly, emulate, or unknown: nothing was seen, or what no single kernel does.
 function Mode:infer()
 	if self.emulated_absent then
-		return self.emulated_present and "unknown" or "xonly"
-	elseif self.emulated_present then
+		return self.present and "unknown" or "xonly"
+	elseif self.present then
 		return self.refused_absent and "unknown" or "emulate"
 	end
 	return self.refused_absent and "none" or "unknown"

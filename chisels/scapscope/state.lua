@@ -115,8 +115,8 @@ function State:lived(thread)
 		local process = thread.process
 		process.page_use = process.page_use or PageUse.new()
 		process.page_use:note(thread, nil)
+		self.mode:lived(thread.access, is_call(thread))
 		if is_call(thread) then
-			self.mode:emulated(thread.access)
 			self:count_emulated(process, thread.access.error)
 		end
 	end
