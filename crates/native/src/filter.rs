@@ -4,7 +4,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
 use crate::spelling;
-use crate::types::{TYPES, TypeKey};
+use scapfile::types::{TYPES, TypeKey};
 
 /// What an event must be to be selected; whatever is `None` does not matter.
 #[derive(Debug, Default)]

@@ -16,7 +16,6 @@ mod selection;
 mod spelling;
 mod stream;
 mod summary;
-mod types;
 
 use pyo3::prelude::*;
 

@@ -8,7 +8,7 @@ use scapfile::{Capture, Damage, Item, Visit, schema};
 
 use crate::event;
 use crate::filter::Filter;
-use crate::types::{TYPES, TypeKey};
+use scapfile::types::{TYPES, TypeKey};
 
 /// The selected events of a capture that is being read.
 pub(crate) struct Selection {
