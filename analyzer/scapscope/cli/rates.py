@@ -19,6 +19,8 @@ from scapscope.cli.output import (
 )
 
 _LEAST_NS = 1
+# Columns that may fit on a line, and curves that can be told apart.
+_MOST_SHOWN = 6
 _ENDINGS = (".svg", ".png", ".pdf")
 
 
@@ -89,7 +91,7 @@ def rates(
     if every < _LEAST_NS:
         raise click.UsageError("--every must be longer than nothing")
     refuse_to_overwrite(output, [trace])
-    most = top or (_curves() if chart or picture else None)
+    most = top or (None if as_json or as_csv else _MOST_SHOWN)
     asked = calls.asked(**which)
     told = calls.read(trace, lambda progress: _native.rates(trace, every, by, most, asked, progress))
     if picture and output is not None and told["series"]:
@@ -102,12 +104,6 @@ def rates(
         coloured = output is None and wants_colour(colour)
         write_answer(output, _as_text(told, by, coloured, chart=chart))
     calls.warn(told)
-
-
-def _curves() -> int:
-    from scapscope.reports.chart import CURVES
-
-    return CURVES
 
 
 def _as_text(told: dict[str, Any], by: Any, coloured: bool, *, chart: bool) -> str:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Mapping
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 from scapscope.knowledge.formats import clock, date, duration
@@ -11,8 +13,6 @@ from scapscope.reports.page import printable
 from scapscope.reports.rates import series_name
 from scapscope.reports.who import By
 
-CURVES = 6
-PICTURES = (".svg", ".png", ".pdf")
 _COLOURS = ("red", "blue", "green", "magenta", "cyan", "yellow")
 # Beside the curves stand the numbers of the vertical axis.
 _AXIS = 14
@@ -43,7 +43,8 @@ def in_terminal(told: Mapping[str, Any], by: By, *, width: int, colour: bool) ->
         marker = None if colour or len(curves) == 1 else chr(ord("a") + number)
         label = printable(series_name(series, by))
         figure.plot(times, calls, label=label, lc=_COLOURS[number % len(_COLOURS)], marker=marker)
-    return str(figure.show(legend=True)) + "\n"
+    with _decided(colour):
+        return str(figure.show(legend=True)) + "\n"
 
 
 def picture(told: Mapping[str, Any], by: By, ending: str) -> bytes:
@@ -84,6 +85,19 @@ def points(series: Mapping[str, Any], every_ns: int) -> tuple[list[float], list[
     intervals = sorted(around)
     middles = [(interval + 0.5) * every_ns / _SECOND for interval in intervals]
     return middles, [known.get(interval, 0) for interval in intervals]
+
+
+@contextmanager
+def _decided(colour: bool) -> Iterator[None]:
+    """Plotille has a look at the environment and the terminal too: what was decided here holds."""
+    before = {name: os.environ.pop(name, None) for name in ("FORCE_COLOR", "NO_COLOR")}
+    if colour:
+        os.environ["FORCE_COLOR"] = "1"
+    try:
+        yield
+    finally:
+        os.environ.pop("FORCE_COLOR", None)
+        os.environ.update({name: value for name, value in before.items() if value is not None})
 
 
 def _x_label(told: Mapping[str, Any]) -> str:

@@ -12,7 +12,6 @@ from scapscope.reports.page import INDENT, Page, printable
 from scapscope.reports.who import COLUMNS, By, columns, name
 
 _GAP = 3
-_MOST_COLUMNS = 8
 
 
 def series_name(series: Mapping[str, Any], by: By) -> str:
@@ -88,7 +87,7 @@ def _that_fit(all_series: list[Mapping[str, Any]], by: By, width: int) -> list[M
     """The first series whose columns fit on a line, beside the time, the sum and the others."""
     room = width - len(INDENT) - len("12:15:46.000  ") - len("12345678  ") - len("1,234 others")
     shown: list[Mapping[str, Any]] = []
-    for series in all_series[:_MOST_COLUMNS]:
+    for series in all_series:
         room -= max(len(printable(series_name(series, by))), len(str(series["calls"]))) + 2
         if room < 0 and shown:
             break

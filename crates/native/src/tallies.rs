@@ -102,14 +102,22 @@ pub(crate) fn syscalls<'py>(
 ) -> PyResult<Bound<'py, PyBytes>> {
     let ((by, _), order) = (together(by)?, first(order)?);
     let calls = Calls::new(asked.asked()?, by == By::Capture);
-    tally(py, source, calls, progress, CostTable::default(), CostTable::note, move |costs, calls, underway| {
-        let mut groups = costs.by(by, order, calls);
-        let left_out = groups.split_off(most.unwrap_or(usize::MAX).min(groups.len()));
-        let mut rest = RestTold { groups: left_out.len(), total: Costs::default() };
-        left_out.iter().for_each(|group| rest.total.add(&group.total));
-        let longest = underway.iter().take(SHOWN_UNDERWAY).map(|call| underway_call(call, calls)).collect();
-        CostsTold { groups, rest, underway: UnderwayTold { calls: underway.len(), longest } }
-    })
+    tally(
+        py,
+        source,
+        calls,
+        progress,
+        CostTable::default(),
+        |costs, made| costs.note(made),
+        move |costs, calls, underway| {
+            let mut groups = costs.by(by, order, calls);
+            let left_out = groups.split_off(most.unwrap_or(usize::MAX).min(groups.len()));
+            let mut rest = RestTold { groups: left_out.len(), total: Costs::default() };
+            left_out.iter().for_each(|group| rest.total.add(&group.total));
+            let longest = underway.iter().take(SHOWN_UNDERWAY).map(|call| underway_call(call, calls)).collect();
+            CostsTold { groups, rest, underway: UnderwayTold { calls: underway.len(), longest } }
+        },
+    )
 }
 
 fn underway_call(call: &Underway, calls: &Calls) -> UnderwayCall {
@@ -130,11 +138,19 @@ pub(crate) fn rates<'py>(
 ) -> PyResult<Bound<'py, PyBytes>> {
     let (by, by_name) = together(by)?;
     let calls = Calls::new(asked.asked()?, by == By::Capture);
-    tally(py, source, calls, progress, Rates::new(every_ns, by_name), Rates::note, move |rates, calls, _| {
-        let mut series = rates.by(by, calls);
-        let rest = Rest::of(&mut series, most.unwrap_or(usize::MAX));
-        RatesTold { every_ns: rates.every_ns(), asked_every_ns: every_ns, series, rest }
-    })
+    tally(
+        py,
+        source,
+        calls,
+        progress,
+        Rates::new(every_ns, by_name),
+        |rates, made| rates.note(made),
+        move |rates, calls, _| {
+            let mut series = rates.by(by, calls);
+            let rest = Rest::of(&mut series, most.unwrap_or(usize::MAX));
+            RatesTold { every_ns: rates.every_ns(), asked_every_ns: every_ns, series, rest }
+        },
+    )
 }
 
 /// The costs of the calls as stacks, as a JSON object.
@@ -148,7 +164,7 @@ pub(crate) fn stacks<'py>(
 ) -> PyResult<Bound<'py, PyBytes>> {
     let told = |costs: &mut CostTable, calls: &Calls, _: &[Underway]| -> Stacks { costs.stacks(calls) };
     let calls = Calls::new(asked.asked()?, false);
-    tally(py, source, calls, progress, CostTable::default(), CostTable::note, told)
+    tally(py, source, calls, progress, CostTable::default(), |costs, made| costs.note(made), told)
 }
 
 /// The SVG of `stacks`, each with a weight in `unit`.

@@ -6,12 +6,13 @@
 use diagnosis::{ContainerId, ProcessKey, ProgramKey, State};
 use rustc_hash::FxHashMap;
 
-/// Callers told apart, and programs; a Linux machine has 32,768 pids by default.
-pub const MAX_CALLERS: usize = 32_768;
+/// Callers told apart, and programs. As many as fill a hash table that is about to grow; a Linux machine
+/// has 32,768 pids by default.
+pub const MAX_CALLERS: usize = 28_672;
 /// Ancestors of a program that are remembered; containers nest less deep.
 const MAX_ANCESTORS: u32 = 64;
 /// Entries of the short cut from thread ids to callers.
-const RECENT: usize = 1024;
+const RECENT: usize = 4096;
 
 /// The number of a caller.
 pub type CallerId = u32;

@@ -69,26 +69,34 @@ impl Calls {
     }
 
     /// Takes in the next item of the capture; gives the call that ends with it.
-    #[inline]
+    // Most events end no call, and nothing is to be done for them but what the diagnosis does.
+    #[inline(always)]
     pub fn item<'a>(&mut self, item: &'a Item<'a>) -> Option<Made<'a>> {
         let Item::Event(event) = item else {
             self.other_item(item);
             return None;
         };
-        let first_ns = *self.first_ns.get_or_insert(event.timestamp_ns);
         self.summary.note(event);
         let call = self.state.event(event);
         if self.state.has_happenings() {
             // What they mean is for the diagnosis to say.
             drop(self.state.happenings());
         }
-        let call = call?;
+        if self.first_ns.is_none() {
+            self.first_ns = Some(event.timestamp_ns);
+        }
+        self.made(call?)
+    }
+
+    #[inline]
+    fn made<'a>(&mut self, call: CompletedCall<'a>) -> Option<Made<'a>> {
+        let (timestamp_ns, first_ns) = (call.exit.timestamp_ns, self.first_ns.unwrap_or_default());
         let name = TYPES.key_of(call.exit.event_type, call.generic.map(|generic| generic.code));
         let caller = if self.rename == Some(name) { self.renamed(&call) } else { self.caller(&call) };
-        if !self.asked.call(name) || !self.asked.time(event.timestamp_ns, first_ns) {
+        if !self.asked.call(name) || !self.asked.time(timestamp_ns, first_ns) {
             return None;
         }
-        Some(Made { caller, name, after_ns: event.timestamp_ns.saturating_sub(first_ns), call })
+        Some(Made { caller, name, after_ns: timestamp_ns.saturating_sub(first_ns), call })
     }
 
     #[inline]

@@ -8,8 +8,8 @@ use crate::callers::{CallerId, Callers};
 use crate::calls::Made;
 
 /// Pairs of a caller and a call told apart; when there are more, further ones are counted for
-/// [`Callers::OTHERS`].
-pub const MAX_ROWS: usize = 131_072;
+/// [`Callers::OTHERS`]. As many as fill a hash table that is about to grow.
+pub const MAX_ROWS: usize = 114_688;
 
 /// What calls cost together.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -65,35 +65,27 @@ pub struct Row {
 /// The costs of all calls.
 #[derive(Debug, Default)]
 pub struct CostTable {
-    rows: Vec<Row>,
-    index: FxHashMap<(CallerId, TypeKey), u32>,
+    rows: FxHashMap<(CallerId, TypeKey), Costs>,
 }
 
 impl CostTable {
     /// Counts a call.
     #[inline]
     pub fn note(&mut self, made: &Made<'_>) {
-        let row = match self.index.get(&(made.caller, made.name)) {
-            Some(row) => *row,
-            None => self.row(made.caller, made.name),
-        };
-        self.rows[row as usize].costs.note(made);
-    }
-
-    /// All there are, in the order in which they were first seen.
-    #[must_use]
-    pub fn rows(&self) -> &[Row] {
-        &self.rows
+        match self.rows.get_mut(&(made.caller, made.name)) {
+            Some(costs) => costs.note(made),
+            None => self.further(made),
+        }
     }
 
     #[inline(never)]
-    fn row(&mut self, caller: CallerId, name: TypeKey) -> u32 {
-        let caller = if self.rows.len() < MAX_ROWS { caller } else { Callers::OTHERS };
-        let next = self.rows.len() as u32;
-        let row = *self.index.entry((caller, name)).or_insert(next);
-        if row == next {
-            self.rows.push(Row { caller, name, costs: Costs::default() });
-        }
-        row
+    fn further(&mut self, made: &Made<'_>) {
+        let caller = if self.rows.len() < MAX_ROWS { made.caller } else { Callers::OTHERS };
+        self.rows.entry((caller, made.name)).or_default().note(made);
+    }
+
+    /// All there are, in no order.
+    pub fn rows(&self) -> impl Iterator<Item = Row> {
+        self.rows.iter().map(|((caller, name), costs)| Row { caller: *caller, name: *name, costs: *costs })
     }
 }

@@ -15,7 +15,7 @@ use crate::costs::MAX_ROWS;
 use crate::table::{By, Who};
 
 /// Pairs of an interval and a caller that are kept.
-pub const MAX_CELLS: usize = 524_288;
+pub const MAX_CELLS: usize = 262_144;
 
 /// The calls of one interval.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -118,16 +118,20 @@ impl Rates {
     /// Counts a call, in the interval in which it ends.
     #[inline]
     pub fn note(&mut self, made: &Made<'_>) {
-        let counted = (made.caller, self.by_name.then_some(made.name));
+        self.count((made.caller, self.by_name.then_some(made.name)), made.after_ns);
+    }
+
+    #[inline]
+    fn count(&mut self, counted: Counted, after_ns: u64) {
         let series = match self.index.get(&counted) {
             Some(series) => *series,
             None => self.series(counted),
         };
         let counter = &mut self.counters[series as usize];
-        if made.after_ns.wrapping_sub(counter.from_ns) < self.every_ns {
+        if after_ns.wrapping_sub(counter.from_ns) < self.every_ns {
             counter.calls += 1;
         } else {
-            self.turn_to(series, made.after_ns);
+            self.turn_to(series, after_ns);
         }
     }
 
@@ -214,5 +218,46 @@ impl Rates {
             .collect();
         all.sort_by_key(|series| (std::cmp::Reverse(series.calls), series.syscall));
         all
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Has callers make a call each at these times.
+    fn counted(most: usize, every_ns: u64, calls: impl Iterator<Item = (CallerId, u64)>) -> Rates {
+        let mut rates = Rates { most, ..Rates::new(every_ns, false) };
+        for (caller, after_ns) in calls {
+            rates.count((caller, None), after_ns);
+        }
+        rates.put_all_away();
+        rates
+    }
+
+    fn total(rates: &Rates) -> u64 {
+        rates.cells.iter().map(|(_, cell)| cell.calls).sum()
+    }
+
+    #[test]
+    fn intervals_become_longer_when_there_are_too_many() {
+        let rates = counted(16, 10, (0..1000).map(|at| (1, at * 10)));
+        assert_eq!((rates.every_ns, total(&rates)), (640, 1000));
+        let expected = |interval| (0, Cell { interval, calls: if interval < 15 { 64 } else { 1000 - 15 * 64 } });
+        assert_eq!(rates.cells, (0..16).map(expected).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn intervals_that_are_few_stay_as_short_as_asked_for_however_far_apart() {
+        let rates = counted(16, 10, [(1, 0), (1, u64::MAX), (1, 5), (1, u64::MAX - 3)].into_iter());
+        assert_eq!((rates.every_ns, total(&rates)), (10, 4));
+    }
+
+    #[test]
+    fn as_many_callers_as_there_can_be_find_room() {
+        let callers = MAX_ROWS as u32 + 1000;
+        let rates = counted(MAX_CELLS, 1, (1..=callers).flat_map(|caller| [(caller, 7), (caller, u64::MAX)]));
+        assert_eq!(total(&rates), u64::from(callers) * 2);
+        assert!(rates.cells.len() <= MAX_CELLS && rates.counted.len() <= MAX_ROWS + 1);
     }
 }

@@ -79,7 +79,7 @@ impl CostTable {
     #[must_use]
     pub fn stacks(&self, calls: &Calls) -> Stacks {
         let program = |caller| calls.callers().caller(caller).program;
-        let mut rows: Vec<_> = self.rows().iter().filter(|row| calls.wants(row.caller)).collect();
+        let mut rows: Vec<_> = self.rows().filter(|row| calls.wants(row.caller)).collect();
         rows.sort_by_key(|row| (program(row.caller), row.caller, TYPES.name(row.name)));
         let mut tree = Tree { calls, nodes: Vec::new(), known: FxHashMap::default() };
         let mut stacks = Stacks::default();

@@ -151,7 +151,7 @@ impl CostTable {
     #[must_use]
     pub fn by(&self, by: By, order: Order, calls: &Calls) -> Vec<Group> {
         let mut together: BTreeMap<GroupKey, BTreeMap<TypeKey, Costs>> = BTreeMap::new();
-        for row in self.rows().iter().filter(|row| calls.wants(row.caller)) {
+        for row in self.rows().filter(|row| calls.wants(row.caller)) {
             let group = together.entry(by.key(row.caller, calls)).or_default();
             group.entry(row.name).or_default().add(&row.costs);
         }
