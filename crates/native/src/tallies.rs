@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use profile::{
-    Asked, By, Calls, CostTable, Costs, Group, Made, Order, Picture, Rates, Rest, Series, Stacks, Underway, Who,
+    Asked, By, Calls, CostTable, Costs, Group, Made, Order, Picture, Rates, Rest, Series, Stacks, Underway, Who, Within,
 };
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -39,7 +39,7 @@ impl CallFilter {
     fn asked(self) -> PyResult<Asked> {
         let Self { calls, pids, tids, comms, containers, since_ns, until_ns } = self;
         let calls = calls.map(|names| wanted_types(&names, "system call")).transpose()?;
-        Ok(Asked { calls, pids, tids, comms, containers, since_ns, until_ns })
+        Ok(Asked { calls, pids, tids, comms, containers, within: Within { since_ns, until_ns } })
     }
 }
 

@@ -15,7 +15,7 @@ mod rates;
 mod stacks;
 mod table;
 
-pub use asked::Asked;
+pub use asked::{Asked, Within};
 pub use callers::{Caller, CallerId, Callers, MAX_CALLERS, Program};
 pub use calls::{Calls, Made, Underway};
 pub use costs::{CostTable, Costs, MAX_ROWS, Row};
