@@ -41,8 +41,8 @@ def flame(
 ) -> None:
     """Show who spends how much in which system calls, as a flame graph.
 
-    The frames are, from below: the container or the host, the process below those that started it
-    in the same container, the thread, the call.
+    The frames are, from below: the container or the host, its processes from the first to the one
+    concerned, the thread, the call.
 
     folded: a line for each stack, as flamegraph.pl and its kin take it. speedscope: for
     https://www.speedscope.app, which reads the file in the browser. svg: a picture that can be
@@ -54,7 +54,7 @@ def flame(
     Examples:
       scapscope flame redis.scap -o redis.svg
       scapscope flame redis.scap --container redis1 -o redis.speedscope.json
-      scapscope flame redis.scap --weight calls | sort -k2 | less
+      scapscope flame redis.scap --weight calls | grep futex
     """
     from scapscope import _native
 
