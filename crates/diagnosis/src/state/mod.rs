@@ -12,7 +12,7 @@ use std::mem;
 use scapfile::{Event, Params, ProcessEntry, schema};
 
 pub use containers::{ContainerId, Containers};
-pub use processes::{MAX_PROCESSES, Process};
+pub use processes::{MAX_PROCESSES, Process, ProcessKey, ProgramKey};
 pub use roles::Role;
 pub use threads::{MAX_THREADS, RecentCall, Threads, Touched};
 
@@ -24,7 +24,7 @@ use crate::mode::ModeEvidence;
 use crate::signal::{self, SIGABRT, SIGBUS, SIGKILL, SIGSEGV, WaitStatus};
 use kills::{Kill, Kills, Victim};
 use mappings::Mappings;
-use processes::{Named, ProcessKey, Processes};
+use processes::{Named, Processes};
 use roles::Roles;
 
 /// `CLONE_THREAD` among the flags of a clone event (`PPM_CL_CLONE_THREAD`).
@@ -75,6 +75,20 @@ impl State {
     #[must_use]
     pub fn container(&self, tid: i64) -> Option<ContainerId> {
         self.processes.of(&self.threads, tid)?.container
+    }
+
+    /// What the process `key` runs now: a name for it that an execve changes. `None`: it is gone.
+    #[inline]
+    #[must_use]
+    pub fn program(&self, key: ProcessKey) -> Option<ProgramKey> {
+        self.processes.program(key)
+    }
+
+    /// The process of thread `tid`, as far as it is known now.
+    #[must_use]
+    pub fn process_of(&self, tid: i64) -> Option<(ProcessKey, &Process)> {
+        let key = self.threads.get(tid)?.process?;
+        Some((key, self.processes.peek(key)?))
     }
 
     /// The containers seen so far.
@@ -149,7 +163,7 @@ impl State {
         }
         if duty.is_more() {
             self.more(event);
-            return call.filter(|call| !self.is_childs_side(call));
+            return call.filter(|call| !self.is_childs_side(call)).map(|call| self.settled(call));
         }
         call
     }
@@ -170,6 +184,11 @@ impl State {
             call.entered = call.entered.filter(|entered| entered.event > drop);
         }
         call
+    }
+
+    /// With the process that the thread is of after this call, which may be what bound it to that.
+    fn settled<'a>(&self, call: CompletedCall<'a>) -> CompletedCall<'a> {
+        CompletedCall { process: self.threads.get(call.tid()).and_then(|thread| thread.process), ..call }
     }
 
     /// A new thread begins with the exit of the call that its parent makes.

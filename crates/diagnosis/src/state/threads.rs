@@ -152,7 +152,8 @@ impl Thread {
         }
         if event.is_exit() {
             let generic = open.map_or(generic, |open| open.generic);
-            return Some(CompletedCall { exit: event, generic, entered: open.map(|open| open.entered) });
+            let entered = open.map(|open| open.entered);
+            return Some(CompletedCall { exit: event, generic, entered, process: self.process });
         }
         self.within_call = true;
         self.fd = if has_fd { event.first_signed().and_then(|fd| fd.try_into().ok()) } else { None };
@@ -174,7 +175,8 @@ impl Thread {
     pub fn open_call(&self) -> Option<OpenCall> {
         let &RecentCall { event, timestamp_ns, event_type, generic } =
             self.recent.newest().filter(|_| self.within_call)?;
-        Some(OpenCall { tid: self.tid, event_type, generic, entered: Entered { event, timestamp_ns, fd: self.fd } })
+        let entered = Entered { event, timestamp_ns, fd: self.fd };
+        Some(OpenCall { tid: self.tid, event_type, generic, entered, process: self.process })
     }
 
     /// The last system calls, oldest first.
