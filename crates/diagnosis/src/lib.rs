@@ -15,6 +15,7 @@ mod signal;
 mod state;
 mod summary;
 mod vsyscall;
+mod window;
 
 use scapfile::{Damage, Item, MachineInfo, SkipReason};
 use serde::Serialize;
@@ -25,13 +26,14 @@ pub use episodes::{Death, Delivery, Emulated, MappingCheck, Outcome, PageUse, To
 pub use fault::{Access, Fault};
 pub use finding::{Confidence, ContainerRef, Evidence, Facts, Finding, Moment, ProcessRef, Relative, Severity};
 pub use ledger::{Deaths, Ledger, ProgramUse};
-pub use mode::KernelMode;
-pub use signal::WaitStatus;
+pub use mode::{KernelMode, ModeEvidence};
+pub use signal::{SIGABRT, SIGSEGV, WaitStatus};
 pub use state::{
     ContainerId, Containers, MAX_PROCESSES, MAX_THREADS, Process, ProcessKey, ProgramKey, RecentCall, State,
 };
 pub use summary::Summary;
-pub use vsyscall::{Call, Mode, PAGE};
+pub use vsyscall::{Call, Mode, PAGE, offset};
+pub use window::Window;
 
 use state::Happening;
 

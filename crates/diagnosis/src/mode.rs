@@ -48,15 +48,26 @@ impl ModeEvidence {
 
     /// The mode that fits all that was seen.
     #[must_use]
-    pub fn infer(&self) -> KernelMode {
-        let one = |fault: &Fault| vec![fault.evidence()];
-        let (vsyscall_mode, vsyscall_mode_evidence) = match (&self.emulated_absent, &self.present, &self.refused_absent)
-        {
-            (Some(fault), None, _) => (Mode::Xonly, one(fault)),
-            (None, Some(fault), None) => (Mode::Emulate, one(fault)),
-            (None, None, Some((fault, event))) => (Mode::None, vec![fault.evidence(), event.clone()]),
+    pub fn mode(&self) -> Mode {
+        match (&self.emulated_absent, &self.present, &self.refused_absent) {
+            (Some(_), None, _) => Mode::Xonly,
+            (None, Some(_), None) => Mode::Emulate,
+            (None, None, Some(_)) => Mode::None,
             // Nothing seen, or what no single kernel does.
-            _ => (Mode::Unknown, Vec::new()),
+            _ => Mode::Unknown,
+        }
+    }
+
+    /// The mode, and the events that show it.
+    #[must_use]
+    pub fn infer(&self) -> KernelMode {
+        let one = |fault: Option<Fault>| fault.iter().map(Fault::evidence).collect();
+        let vsyscall_mode = self.mode();
+        let vsyscall_mode_evidence = match (vsyscall_mode, &self.refused_absent) {
+            (Mode::Xonly, _) => one(self.emulated_absent),
+            (Mode::Emulate, _) => one(self.present),
+            (Mode::None, Some((fault, event))) => vec![fault.evidence(), event.clone()],
+            _ => Vec::new(),
         };
         KernelMode { vsyscall_mode, vsyscall_mode_evidence }
     }

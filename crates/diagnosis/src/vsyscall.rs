@@ -34,6 +34,16 @@ impl Call {
             _ => None,
         }
     }
+
+    /// Its name, as facts have it.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Gettimeofday => "gettimeofday",
+            Self::Time => "time",
+            Self::Getcpu => "getcpu",
+        }
+    }
 }
 
 /// How far into the page `address` is; `None` outside of it.
@@ -57,6 +67,19 @@ pub enum Mode {
     Unknown,
 }
 
+impl Mode {
+    /// Its name, as facts and the kernel's command line have it.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::Xonly => "xonly",
+            Self::Emulate => "emulate",
+            Self::Unknown => "unknown",
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -69,5 +92,14 @@ mod tests {
         assert_eq!(Call::at(PAGE + 0x401), None);
         assert_eq!(Call::at(PAGE - 0xc00), None, "the page below");
         assert_eq!(Call::at(PAGE + 0x1400), None, "the page above");
+    }
+    #[test]
+    fn names_are_those_of_the_facts() {
+        for call in Call::ALL {
+            assert_eq!(serde_json::json!(call), call.name());
+        }
+        for mode in [Mode::None, Mode::Xonly, Mode::Emulate, Mode::Unknown] {
+            assert_eq!(serde_json::json!(mode), mode.name());
+        }
     }
 }

@@ -79,6 +79,21 @@ impl<'a> Event<'a> {
         if layout.counted { Some(event) } else { event.count_params() }
     }
 
+    /// An event that comes from elsewhere than a file, such as Falco's plugin API: `payload` is what follows the
+    /// event header, the lengths of `nparams` parameters in 16 bits each, then their values.
+    #[inline]
+    #[must_use]
+    pub fn from_parts(
+        number: u64,
+        timestamp_ns: u64,
+        tid: i64,
+        event_type: u16,
+        nparams: u32,
+        payload: &'a [u8],
+    ) -> Self {
+        Self { number, cpu: 0, flags: 0, timestamp_ns, tid, event_type, nparams, wide: false, payload }
+    }
+
     /// The same for the block that nearly every event is in: counted, without flags, not wide.
     #[inline]
     pub(crate) fn read_v2(body: &'a [u8], number: u64) -> Option<Self> {
