@@ -1,0 +1,55 @@
+//! Finds the plugin's C functions in the shared library, as Falco does.
+
+#![allow(unsafe_code)]
+
+use std::path::PathBuf;
+use std::sync::OnceLock;
+
+use falco_plugin::api::plugin_api;
+use libloading::Library;
+
+/// Cargo puts the library beside the tests that it builds it for.
+fn path() -> PathBuf {
+    let test = std::env::current_exe().expect("the test has a path");
+    test.with_file_name(format!("{}scapscope{}", std::env::consts::DLL_PREFIX, std::env::consts::DLL_SUFFIX))
+}
+
+/// The functions of the library. It stays loaded, for the runner wants them for ever.
+pub fn api() -> &'static plugin_api {
+    static API: OnceLock<plugin_api> = OnceLock::new();
+    API.get_or_init(|| {
+        let path = path();
+        // SAFETY: the library is the plugin that was built with this test; to load it runs nothing.
+        let loaded = unsafe { Library::new(&path) };
+        let library = Box::leak(Box::new(loaded.unwrap_or_else(|error| panic!("{}: {error}", path.display()))));
+        // SAFETY: a table of optional functions, none of which is there.
+        let mut api: plugin_api = unsafe { std::mem::zeroed() };
+        // SAFETY: each name stands for a function of the type that the plugin API gives it.
+        macro_rules! find {
+            ($($place:expr => $name:literal),* $(,)?) => {
+                $($place = Some(*unsafe { library.get(str::as_bytes($name)) }.expect($name));)*
+            };
+        }
+        find!(
+            api.get_required_api_version => "plugin_get_required_api_version",
+            api.get_version => "plugin_get_version",
+            api.get_name => "plugin_get_name",
+            api.get_description => "plugin_get_description",
+            api.get_contact => "plugin_get_contact",
+            api.get_init_schema => "plugin_get_init_schema",
+            api.init => "plugin_init",
+            api.destroy => "plugin_destroy",
+            api.get_last_error => "plugin_get_last_error",
+            api.set_config => "plugin_set_config",
+            api.get_metrics => "plugin_get_metrics",
+            api.__bindgen_anon_2.get_extract_event_types => "plugin_get_extract_event_types",
+            api.__bindgen_anon_2.get_extract_event_sources => "plugin_get_extract_event_sources",
+            api.__bindgen_anon_2.get_fields => "plugin_get_fields",
+            api.__bindgen_anon_2.extract_fields => "plugin_extract_fields",
+            api.__bindgen_anon_3.get_parse_event_types => "plugin_get_parse_event_types",
+            api.__bindgen_anon_3.get_parse_event_sources => "plugin_get_parse_event_sources",
+            api.__bindgen_anon_3.parse_event => "plugin_parse_event",
+        );
+        api
+    })
+}
