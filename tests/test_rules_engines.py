@@ -7,6 +7,7 @@ import json
 import os
 import shutil
 import stat
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -232,7 +233,9 @@ def test_the_command_for_falco() -> None:
 def test_the_configuration_for_falco() -> None:
     plugin = Path("/usr/share/falco/plugins/libcontainer.so")
     odd = Path('/captures/a "b"=[c]: d.scap')
-    config = yaml.safe_load(falco.configuration([Path("/r/a.yaml"), Path("/r/b.yaml")], odd, plugin))
+    config = yaml.safe_load(
+        falco.configuration([Path("/r/a.yaml"), Path("/r/b.yaml")], odd, {"container": plugin})
+    )
     assert config["engine"] == {"kind": "replay", "replay": {"capture_file": str(odd)}}
     assert config["rules_files"] == ["/r/a.yaml", "/r/b.yaml"]
     assert config["load_plugins"] == ["container"]
@@ -245,7 +248,7 @@ def test_the_configuration_for_falco() -> None:
     assert config["config_files"] == []
     for quiet in ("syslog_output", "webserver"):
         assert config[quiet] == {"enabled": False}
-    assert yaml.safe_load(falco.configuration([], odd, None))["load_plugins"] == []
+    assert yaml.safe_load(falco.configuration([], odd, {}))["load_plugins"] == []
 
 
 def test_a_disabled_rule_is_enabled_by_a_file_that_lint_accepts(repository: Path, tmp_path: Path) -> None:
@@ -315,6 +318,8 @@ def test_where_falco_and_its_plugin_are_found(tmp_path: Path) -> None:
     other.write_bytes(b"")
     assert falco.find({**on_path, "FALCO_CONTAINER_PLUGIN": str(other)}) == Installation(program, other)
     assert falco.find({**on_path, "FALCO_CONTAINER_PLUGIN": "/nowhere"}) == Installation(program, None)
+    given = {**on_path, "FALCO_SCAPSCOPE_PLUGIN": "/p/libscapscope.so"}
+    assert falco.find(given) == Installation(program, plugin, Path("/p/libscapscope.so"))
 
 
 def test_without_the_container_plugin_a_rule_loses_those_fields_only(ours: RuleSet, tmp_path: Path) -> None:
@@ -367,6 +372,21 @@ def test_falco_without_the_plugin_gets_the_rule_alone(
     config = yaml.safe_load((kept / "falco.yaml").read_text())
     assert [Path(path).name for path in config["rules_files"]] == ["rule.yaml"]
     assert config["plugins"] == []
+
+
+def test_falco_loads_our_plugin_for_rules_that_need_it(
+    repository: Path, redis_capture: Path, tmp_path: Path
+) -> None:
+    rules = load([repository / "rules/vsyscall_plugin_rules.yaml"])
+    rule = rules.rules["Container Killed By Vsyscall Call"]
+    kept, library = tmp_path / "kept", tmp_path / "libscapscope.so"
+    installed = stand_in(tmp_path, f'cp -r "$(dirname "$2")" {kept}')
+    with pytest.raises(UnableError, match=r"set FALCO_SCAPSCOPE_PLUGIN to libscapscope\.so"):
+        Falco(installed).alerts(rules, rule, redis_capture)
+    assert Falco(replace(installed, scapscope_plugin=library)).alerts(rules, rule, redis_capture) == []
+    config = yaml.safe_load((kept / "falco.yaml").read_text())
+    assert config["load_plugins"] == ["container", "scapscope"]
+    assert config["plugins"][1] == {"name": "scapscope", "library_path": str(library), "init_config": {}}
 
 
 def test_falco_that_fails_is_an_error(ours: RuleSet, redis_capture: Path, tmp_path: Path) -> None:

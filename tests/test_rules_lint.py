@@ -296,6 +296,18 @@ def test_the_order_of_keys(tmp_path: Path) -> None:
     assert checks(problems(tmp_path, moved, ours=True)) == ["key-order"]
 
 
+@pytest.mark.parametrize(
+    ("field", "found"),
+    [("vsyscall.crash", []), ("vsyscall.crush", ["plugin-field"]), ("vsyscalls.crash", [])],
+)
+def test_fields_of_our_plugin(field: str, found: list[str], tmp_path: Path) -> None:
+    text = rule(f"evt.type = procexit and {field} = true", f"x=%{field}")
+    needed = "- required_plugin_versions: [{name: scapscope, version: 0.1.0}]\n"
+    assert checks(problems(tmp_path, needed + text)) == found * 2
+    unneeded = ["plugin-field"] * 2 if field.startswith("vsyscall.") else []
+    assert checks(problems(tmp_path, text)) == unneeded
+
+
 def test_a_rule_without_a_test(tmp_path: Path) -> None:
     assert checks(problems(tmp_path, HOUSE_RULE, ours=True, tested=False)) == ["untested"]
 

@@ -129,6 +129,12 @@ TRAPS = {
         "Falco renders nothing for it since its container plugin, and will drop it in 1.0.",
         "Name the fields: %container.id %container.name %container.image.repository.",
     ),
+    "plugin-field": Check(
+        "fields that the plugin scapscope does not have, or that no file requires the plugin for",
+        "Falco refuses the whole file, with a message that does not name the plugin.",
+        "The fields vsyscall.* and timecalls.* are the plugin's: name it in required_plugin_versions; "
+        "`falco --list` says which it has.",
+    ),
     "missing-percent": Check(
         "a field in an output without its %",
         "Falco prints the field's name instead of its value.",

@@ -17,6 +17,7 @@ from typing import Any
 
 import yaml
 
+from scapscope.rules import plugin
 from scapscope.rules.condition import Check, Expression, fields_of, walk
 from scapscope.rules.definitions import Rule, RuleSet
 from scapscope.rules.engine import Alert, EngineError, UnableError, expanded, known, run
@@ -24,6 +25,7 @@ from scapscope.rules.output import printed
 
 PROGRAM_VARIABLE = "FALCO_BIN"
 PLUGIN_VARIABLE = "FALCO_CONTAINER_PLUGIN"
+OURS_VARIABLE = "FALCO_SCAPSCOPE_PLUGIN"
 _VERSION = re.compile(r"Falco version:?\s*(\S+)", re.IGNORECASE)
 _PLUGIN = "share/falco/plugins/libcontainer.so"
 _FROM_PLUGIN = ("container.", "k8s.")
@@ -33,10 +35,11 @@ _TIMES = ("evt.rawtime", "evt.time", "evt.time.iso8601")
 
 @dataclass(frozen=True, slots=True)
 class Installation:
-    """A Falco program, and its container plugin if it has one."""
+    """A Falco program, its container plugin if it has one, and ours if it is given."""
 
     program: Path
     container_plugin: Path | None
+    scapscope_plugin: Path | None = None
 
 
 def find(environment: dict[str, str] | None = None) -> Installation | None:
@@ -48,7 +51,9 @@ def find(environment: dict[str, str] | None = None) -> Installation | None:
     program = Path(named)
     given = variables.get(PLUGIN_VARIABLE)
     places = [Path(given)] if given else [program.resolve().parent.parent / _PLUGIN, Path("/usr") / _PLUGIN]
-    return Installation(program, next((place for place in places if place.is_file()), None))
+    ours = variables.get(OURS_VARIABLE)
+    container_plugin = next((place for place in places if place.is_file()), None)
+    return Installation(program, container_plugin, Path(ours) if ours else None)
 
 
 class Falco:
@@ -63,25 +68,37 @@ class Falco:
         """What `falco --version` prints. Raises EngineError where it does not run."""
         with tempfile.TemporaryDirectory(prefix="scapscope-") as folder:
             config = Path(folder) / "falco.yaml"
-            config.write_text(configuration([], Path(os.devnull), None), encoding="utf-8")
+            config.write_text(configuration([], Path(os.devnull), {}), encoding="utf-8")
             said = self._run([*command(self._installed.program, config), "--version"])
         found = _VERSION.search(said)
         return found[1] if found else said.strip().partition("\n")[0]
 
     def alerts(self, rules: RuleSet, rule: Rule, capture: Path) -> list[Alert]:
         """The alerts of `rule`, which a second rules file enables."""
-        plugin = self._installed.container_plugin
+        plugins = self._plugins(rules)
         with tempfile.TemporaryDirectory(prefix="scapscope-") as folder:
             here = Path(folder)
             config, enabling, alone = here / "falco.yaml", here / "enabled.yaml", here / "rule.yaml"
-            if plugin is None and needs_container_plugin(rule):
+            if "container" not in plugins and needs_container_plugin(rule):
                 alone.write_text(without_container_fields(rules, rule), encoding="utf-8")
                 files = [alone]
             else:
                 enabling.write_text(enabled(rule.name), encoding="utf-8")
                 files = [*(path.resolve() for path in rules.files), enabling]
-            config.write_text(configuration(files, capture.resolve(), plugin), encoding="utf-8")
+            config.write_text(configuration(files, capture.resolve(), plugins), encoding="utf-8")
             return parse_alerts(self._run(command(self._installed.program, config)), rule.name)
+
+    def _plugins(self, rules: RuleSet) -> dict[str, Path]:
+        """The plugins to load, by their names. Raises UnableError if the rules need ours and have it not."""
+        container, ours = self._installed.container_plugin, self._installed.scapscope_plugin
+        plugins = {} if container is None else {"container": container}
+        if not plugin.required(rules):
+            return plugins
+        if ours is None:
+            raise UnableError(
+                f"the rules need the plugin {plugin.NAME}: set {OURS_VARIABLE} to libscapscope.so"
+            )
+        return plugins | {plugin.NAME: ours.resolve()}
 
     def _run(self, words: list[str]) -> str:
         done = run("Falco", words)
@@ -95,20 +112,21 @@ def command(program: Path, config: Path) -> list[str]:
     return [str(program), "-c", str(config)]
 
 
-def configuration(rules: list[Path], capture: Path, container_plugin: Path | None) -> str:
+def configuration(rules: list[Path], capture: Path, plugins: dict[str, Path]) -> str:
     """A falco.yaml: replay of `capture` against `rules`, in this order, and nothing from /etc/falco.
 
     Alerts come as JSON on standard output, of every rule that matches, whatever its priority.
     """
-    plugins = (
-        [] if container_plugin is None else [{"name": "container", "library_path": str(container_plugin)}]
-    )
+    loaded: list[dict[str, Any]] = [
+        {"name": name, "library_path": str(path)} | ({"init_config": {}} if name == plugin.NAME else {})
+        for name, path in plugins.items()
+    ]
     settings: dict[str, Any] = {
         "config_files": [],
         "rules_files": [str(path) for path in rules],
         "engine": {"kind": "replay", "replay": {"capture_file": str(capture)}},
-        "plugins": plugins,
-        "load_plugins": [plugin["name"] for plugin in plugins],
+        "plugins": loaded,
+        "load_plugins": list(plugins),
         "priority": "debug",
         "rule_matching": "all",
         "json_output": True,

@@ -38,6 +38,8 @@ _ALWAYS_PRINTED = (
     "proc.pname",
 )
 
+_ADDRESSES = ("evt.arg.addr", "vsyscall.fault.addr")
+
 
 def in_files(rules: RuleSet, tested: frozenset[str]) -> Iterator[Problem]:
     """What is wrong with the files as such; `tested` names the rules that have a test."""
@@ -122,7 +124,9 @@ def _output(rule: Rule, *, faults: bool) -> Iterator[Problem]:
     labels = [field.label for field in fields]
     for label in sorted({str(label) for label in labels if labels.count(label) > 1}):
         yield Problem(rule.output.spot, "output-form", f"rule {rule.name!r} has two {label}=")
-    wanted = (*_ALWAYS_PRINTED, *(("evt.arg.addr",) if faults else ()))
-    missing = [f"%{name}" for name in wanted if name not in {field.field for field in fields}]
+    shown = {field.field for field in fields}
+    missing = [f"%{name}" for name in _ALWAYS_PRINTED if name not in shown]
+    if faults and shown.isdisjoint(_ADDRESSES):
+        missing.append(" or ".join(f"%{name}" for name in _ADDRESSES))
     if missing:
         yield Problem(rule.output.spot, "output-fields", f"rule {rule.name!r} lacks {' '.join(missing)}")

@@ -9,6 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
+from scapscope.rules import plugin
 from scapscope.rules.altered import AlterationError, altered
 from scapscope.rules.cases import Case, Expectation
 from scapscope.rules.definitions import Rule, RuleSet
@@ -56,13 +57,16 @@ def judge(cases: Iterable[Case], engines: Iterable[Engine]) -> Iterator[Verdict]
 
 
 def unjudged(verdicts: Iterable[Verdict]) -> list[Case]:
-    """The cases that no engine was able to run: nobody knows whether their rules work."""
+    """The cases that no engine was able to run: nobody knows whether their rules work.
+
+    Rules that need the plugin scapscope are left out: only a Falco that has it can run them.
+    """
     able: dict[Path, bool] = {}
     cases = {}
     for one in verdicts:
         cases[one.case.file] = one.case
         able[one.case.file] = able.get(one.case.file, False) or one.unable is None
-    return [case for file, case in cases.items() if not able[file]]
+    return [case for file, case in cases.items() if not able[file] and not plugin.required(load(case.rules))]
 
 
 def _one(case: Case, expectation: Expectation, engine: Engine, rules: RuleSet) -> Callable[[], Verdict]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from scapscope.rules import house, traps
+from scapscope.rules import house, plugin, traps
 from scapscope.rules.condition import Expression
 from scapscope.rules.definitions import Rule, RuleSet
 from scapscope.rules.entry import RefusedError
@@ -63,6 +63,7 @@ def _in_rules(rules: RuleSet, *, ours: bool) -> Iterator[Problem]:
         yield from refused
         if expanded is not None:
             yield from traps.in_rule(rule, expanded)
+            yield from plugin.in_rule(rule, expanded, rules)
         if ours:
             yield from house.in_rule(rule, expanded)
 

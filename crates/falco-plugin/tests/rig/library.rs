@@ -2,16 +2,24 @@
 
 #![allow(unsafe_code)]
 
+use std::ffi::CStr;
 use std::path::PathBuf;
 use std::sync::OnceLock;
 
 use falco_plugin::api::plugin_api;
 use libloading::Library;
 
-/// Cargo puts the library beside the tests that it builds it for.
+/// Cargo puts the library beside the tests that it builds it for, and one folder up from examples.
 fn path() -> PathBuf {
-    let test = std::env::current_exe().expect("the test has a path");
-    test.with_file_name(format!("{}scapscope{}", std::env::consts::DLL_PREFIX, std::env::consts::DLL_SUFFIX))
+    let program = std::env::current_exe().expect("the program has a path");
+    let name = format!("{}scapscope{}", std::env::consts::DLL_PREFIX, std::env::consts::DLL_SUFFIX);
+    let folder = program.parent().expect("a folder");
+    let places = [folder.join(&name), folder.join("../deps").join(&name)];
+    places
+        .iter()
+        .find(|place| place.exists())
+        .unwrap_or_else(|| panic!("no {name} beside {}", program.display()))
+        .into()
 }
 
 /// The functions of the library. It stays loaded, for the runner wants them for ever.
@@ -52,4 +60,21 @@ pub fn api() -> &'static plugin_api {
         );
         api
     })
+}
+
+/// The plugin's own list of fields, as JSON.
+pub fn fields() -> String {
+    let list = api().__bindgen_anon_2.get_fields.expect("the function is there");
+    // SAFETY: the plugin API says that this is a text that stays.
+    unsafe { CStr::from_ptr(list()) }.to_string_lossy().into_owned()
+}
+
+/// The JSON schema that the plugin's configuration is held to.
+pub fn config_schema() -> String {
+    let schema = api().get_init_schema.expect("the function is there");
+    let mut kind = 0;
+    // SAFETY: the plugin API says that this is a text that stays.
+    let text = unsafe { CStr::from_ptr(schema(&raw mut kind)) };
+    assert_eq!(kind, falco_plugin::api::ss_plugin_schema_type_SS_PLUGIN_SCHEMA_JSON);
+    text.to_string_lossy().into_owned()
 }

@@ -15,6 +15,7 @@ use falco_plugin_runner::{CapturingPluginRunner, ExtractedField, MetricValue, Pl
 use scapfile::{Capture, Event, Item};
 
 pub use falco::table_size;
+pub use library::{config_schema, fields};
 
 /// An event as it is handed to plugins.
 #[derive(Debug, Clone, PartialEq, Eq)]
