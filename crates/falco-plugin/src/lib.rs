@@ -148,11 +148,7 @@ impl Scapscope {
     fn page_fault(&mut self, event: &Event<'_>, tables: &ParseInput<'_>) -> Result<(), Error> {
         let Some(fault) = Fault::read(event) else {
             // A fault of the kernel itself, such as for the stack that it puts a signal on, tells nothing of the thread.
-            return if event.params().is_ok_and(|params| params.unsigned(2).is_some()) {
-                Ok(())
-            } else {
-                self.malformed()
-            };
+            return if event.values_of([8, 8, 4]).is_some() { Ok(()) } else { self.malformed() };
         };
         if !fault.in_vsyscall_page() {
             return self.went_on(event, tables);

@@ -5,6 +5,7 @@
 
 mod falco;
 mod library;
+pub mod written;
 
 use std::collections::BTreeMap;
 use std::ffi::CString;
@@ -87,6 +88,14 @@ impl Rig {
         let config = CString::new(config).expect("no NUL");
         runner.register_plugin(library::api(), &config).map_err(|error| error.to_string())?;
         Ok(Self { runner: runner.start_capture().expect("the capture starts") })
+    }
+
+    /// Feeds `events` to nobody: what the stand-in for Falco takes by itself.
+    pub fn without_plugin(events: impl Iterator<Item = Fed> + 'static) -> Self {
+        let mut runner = PluginRunner::new();
+        falco::feed(events);
+        runner.register_plugin(&falco::FALCO, c"").expect("the stand-in loads");
+        Self { runner: runner.start_capture().expect("the capture starts") }
     }
 
     /// Takes in the next event, and gives the values of `fields` at it; `None` after the last.
