@@ -1,14 +1,10 @@
 //! Sequences of events that no capture at hand holds: what happens, and what must be found.
 
-#[path = "../../scapfile/tests/common/mod.rs"]
-mod common;
-
 use std::io::Cursor;
 use std::ops::ControlFlow;
 
-use common::{EVENT_LARGE, EVENT_V2, EventWriter, section};
 use diagnosis::{Confidence, Diagnosis, Finding, Mode, PAGE, Report};
-use scapfile::{Capture, schema};
+use scapfile::{Capture, schema, write};
 
 const PAGE_FAULT: u16 = 290;
 const SIGNALDELIVER: u16 = 232;
@@ -34,26 +30,22 @@ struct Story {
 
 impl Story {
     fn begin() -> Self {
-        Self { bytes: section(&[]), now_ns: 1_000_000_000 }
-    }
-
-    fn event(self, tid: i64, event_type: u16, params: &[&[u8]]) -> Self {
-        self.event_in(EVENT_V2, tid, event_type, params)
+        let mut bytes = Vec::new();
+        write::section(&mut bytes);
+        Self { bytes, now_ns: 1_000_000_000 }
     }
 
     /// As current Falco writes it: 32-bit parameter lengths.
     fn async_event(self, name: &[u8], data: &[u8]) -> Self {
         let asyncevent = schema::types_named("asyncevent").next().expect("in the event table");
-        self.event_in(EVENT_LARGE, -1, asyncevent, &[&[0; 4], name, data])
+        self.event(-1, asyncevent, &[&[0; 4], name, data])
     }
 
-    fn event_in(mut self, block: u32, tid: i64, event_type: u16, params: &[&[u8]]) -> Self {
+    fn event(mut self, tid: i64, event_type: u16, params: &[&[u8]]) -> Self {
         self.now_ns += 1_000_000;
-        let mut event = EventWriter::new(block, event_type, params);
-        event.tid = tid;
-        event.cpu = u16::try_from(tid.rem_euclid(4)).expect("small");
-        event.timestamp_ns = self.now_ns;
-        self.bytes.extend(event.block());
+        let cpu = u16::try_from(tid.rem_euclid(4)).expect("small");
+        let event = write::Event { cpu, timestamp_ns: self.now_ns, tid, event_type, params };
+        write::event(&mut self.bytes, &event).expect("room for it");
         self
     }
 
@@ -361,7 +353,7 @@ fn a_capture_cut_anywhere_never_says_more_than_it_holds() {
         .crash(10, TIME, ABSENT_FETCH)
         .exec(11, "next");
     let whole = &story.bytes;
-    for cut in section(&[]).len()..whole.len() {
+    for cut in Story::begin().bytes.len()..whole.len() {
         let report = report(&whole[..cut]);
         for finding in &report.findings {
             match finding.id {

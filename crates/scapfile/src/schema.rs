@@ -19,6 +19,8 @@ const TABLE_END: u16 = 1024;
 
 /// The type of `page_fault` events.
 const PAGE_FAULT: u16 = ffi::ppm_event_code_PPME_PAGE_FAULT_E as u16;
+/// The type of `container` events that hold JSON, and the one that current recorders write.
+pub(crate) const CONTAINER_JSON: u16 = ffi::ppm_event_code_PPME_CONTAINER_JSON_2_E as u16;
 /// Room for most events' line, so that it need not grow.
 const TYPICAL_LINE: usize = 128;
 
@@ -74,6 +76,11 @@ pub fn name(event_type: u16) -> &'static str {
 #[must_use]
 pub fn params(event_type: u16) -> &'static [String] {
     table().get(usize::from(event_type)).map_or(&[], |entry| &entry.params)
+}
+
+/// Whether events of this type have 32-bit parameter lengths.
+pub(crate) fn wide(event_type: u16) -> bool {
+    table().get(usize::from(event_type)).is_some_and(|entry| entry.wide)
 }
 
 /// The position of a parameter in events of this type.
