@@ -5,6 +5,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use scapfile::{Capture, Damage};
 use serde::Serialize;
+use stracelog::Tally;
 
 use crate::input::{Meter, Source};
 
@@ -26,6 +27,22 @@ pub(crate) struct CaptureObject {
     #[serde(flatten)]
     omitted: Omitted,
     damage: Option<Damaged>,
+    strace: Option<StraceObject>,
+}
+
+/// The log that a capture was made of.
+#[derive(Debug, Serialize)]
+struct StraceObject {
+    lines: u64,
+    damaged_lines: u64,
+    first_damaged: Vec<u64>,
+    dated: bool,
+}
+
+impl From<Tally> for StraceObject {
+    fn from(Tally { lines, damaged_lines, first_damaged, dated }: Tally) -> Self {
+        Self { lines, damaged_lines, first_damaged, dated }
+    }
 }
 
 impl CaptureObject {
@@ -44,6 +61,7 @@ impl CaptureObject {
             page_faults_recorded: summary.page_faults_recorded(),
             omitted,
             damage: capture.damage().map(Damaged::from),
+            strace: meter.log().map(StraceObject::from),
         }
     }
 }
