@@ -26,11 +26,21 @@ enum Cause {
     VsyscallPage(u64, Access),
     Null(Access),
     Address(Access),
+    /// All that is known is the address that the signal brought: its offset in the vsyscall page, whether it is
+    /// next to null.
+    Told(Option<u64>, bool),
 }
 
 impl Cause {
-    fn of(fault: Option<&Fault>) -> Self {
-        let Some(fault) = fault else { return Self::NoFault };
+    fn of(death: &Death) -> Self {
+        match (&death.fault, death.told()) {
+            (Some(fault), _) => Self::of_fault(fault),
+            (None, Some(told)) => Self::Told(vsyscall::offset(told.address), told.address < NULL_END),
+            (None, None) => Self::NoFault,
+        }
+    }
+
+    fn of_fault(fault: &Fault) -> Self {
         match vsyscall::offset(fault.address) {
             Some(offset) => Self::VsyscallPage(offset, fault.access()),
             None if fault.address < NULL_END => Self::Null(fault.access()),
@@ -95,10 +105,11 @@ impl Ledger {
         &self.deaths
     }
 
-    /// Deaths by signals that a page fault explains.
+    /// Deaths by signals that a page fault explains, but for those that tell their address themselves.
     #[must_use]
     pub fn segfaults(&self) -> u64 {
-        let faulted = self.deaths.iter().filter(|deaths| matches!(deaths.first.signal, SIGSEGV | SIGBUS));
+        let untold = self.deaths.iter().filter(|deaths| deaths.first.told().is_none());
+        let faulted = untold.filter(|deaths| matches!(deaths.first.signal, SIGSEGV | SIGBUS));
         faulted.map(|deaths| deaths.count).sum()
     }
 
@@ -117,7 +128,7 @@ impl Ledger {
     /// Notes a death.
     pub fn death(&mut self, death: Death) {
         let program = Program::of(&death.process, death.container);
-        let key = (program, death.signal, Cause::of(death.fault.as_ref()));
+        let key = (program, death.signal, Cause::of(&death));
         let (pid, time) = (death.process.pid, death.at().timestamp_ns);
         if let Some(at) = self.death_index.get(&key) {
             let deaths = &mut self.deaths[*at];

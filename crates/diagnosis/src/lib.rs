@@ -19,7 +19,7 @@ use scapfile::{Damage, Item, MachineInfo, SkipReason};
 use serde::Serialize;
 
 pub use detectors::{DEFAULT_HOT_CALLS, Damaged};
-pub use episodes::{Death, Delivery, Emulated, MappingCheck, Outcome, PageUse, Touched};
+pub use episodes::{Death, Delivery, Emulated, MappingCheck, Outcome, PageUse, Told, Touched};
 pub use fault::{Access, Fault};
 pub use finding::{Confidence, ContainerRef, Evidence, Facts, Finding, Moment, ProcessRef, Relative, Severity};
 pub use ledger::{Deaths, Ledger, ProgramUse};

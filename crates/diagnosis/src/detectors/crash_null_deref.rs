@@ -1,25 +1,24 @@
 //! crash-null-deref: a fault in the lowest 64 KiB, which nobody maps: a null pointer, or a field of
 //! what one points to.
 
-use super::{Case, Verdict, confidence_of_fault};
+use super::{Case, Verdict, confidence_of_fault, confidence_of_told};
 use crate::episodes::Death;
 use crate::finding::{Facts, Severity};
 use crate::ledger::NULL_END;
 
 /// Claims deaths after such a fault; calls through a null pointer too.
 pub fn claim(death: &Death, _: &Case<'_>) -> Option<Verdict> {
-    death.fault.filter(|fault| fault.address < NULL_END)?;
-    Some(Verdict {
-        id: "crash-null-deref",
-        severity: Severity::Error,
-        confidence: confidence_of_fault(death),
-        facts: Facts::default(),
-    })
+    let confidence = match (death.fault, death.told()) {
+        (Some(fault), _) if fault.address < NULL_END => confidence_of_fault(death),
+        (None, Some(told)) if told.address < NULL_END => confidence_of_told(death),
+        _ => return None,
+    };
+    Some(Verdict { id: "crash-null-deref", severity: Severity::Error, confidence, facts: Facts::default() })
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::examples::{ABSENT_FETCH, ABSENT_READ, case, death};
+    use super::super::examples::{ABSENT_FETCH, ABSENT_READ, case, death, told};
     use super::*;
     use crate::vsyscall::{Mode, PAGE};
 
@@ -27,6 +26,13 @@ mod tests {
     fn null_and_what_is_near_is_claimed() {
         for (address, error) in [(0, ABSENT_READ), (0xfff8, ABSENT_READ), (0, ABSENT_FETCH)] {
             assert!(case(Mode::None, |case| claim(&death(address, error), case)).is_some());
+        }
+    }
+
+    #[test]
+    fn an_address_that_the_signal_tells_is_as_good() {
+        for (address, claimed) in [(0, true), (0x10, true), (NULL_END, false)] {
+            assert_eq!(case(Mode::Unknown, |case| claim(&told(address, false), case)).is_some(), claimed);
         }
     }
 

@@ -4,7 +4,7 @@ use scapfile::{Capture, Event, Item, write};
 use std::ops::ControlFlow;
 
 use super::{Case, DEFAULT_HOT_CALLS};
-use crate::episodes::{Death, Delivery, MappingCheck, PageUse};
+use crate::episodes::{Death, Delivery, MappingCheck, PageUse, Told};
 use crate::fault::Fault;
 use crate::finding::{Moment, ProcessRef};
 use crate::ledger::{Ledger, ProgramUse};
@@ -39,7 +39,7 @@ fn fault(address: u64, error: u32, at: Moment) -> Fault {
 
 fn delivery(fault: Fault) -> Delivery {
     let at = moment(fault.at.event + 2, fault.at.timestamp_ns + 2);
-    Delivery { at, signal: SIGSEGV, sender: None, fault: Some(fault) }
+    Delivery { at, signal: SIGSEGV, sender: None, fault: Some(fault), told: None }
 }
 
 /// A death by SIGSEGV right after a fault at `address`.
@@ -61,6 +61,13 @@ pub fn death(address: u64, error: u32) -> Death {
         libraries: Vec::new(),
         mapping: Some(MappingCheck { seen: 1, holds: false, near_used: false, nearest: Some((0x1000, 0x2000)) }),
     }
+}
+
+/// A death by SIGSEGV that tells its address, without any fault.
+pub fn told(address: u64, mapped: bool) -> Death {
+    let delivery =
+        Delivery { fault: None, told: Some(Told { address, mapped }), ..delivery(fault(0, 0, moment(1, 1))) };
+    Death { fault: None, delivery: Some(delivery), ..death(0, 0) }
 }
 
 /// A program that faulted once at `address` and lived; `caught`: it caught a signal.

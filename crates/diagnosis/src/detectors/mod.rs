@@ -148,7 +148,8 @@ fn touched_and_lived(id: &'static str, touched: &Touched, program: &ProgramUse, 
 fn delivery_evidence(delivery: &Delivery) -> Evidence {
     let name = signal::crash_name(delivery.signal).unwrap_or_default();
     let sender = delivery.sender.map_or_else(|| "the kernel".into(), |sender| format!("pid {sender}"));
-    Evidence::new(delivery.at, "signaldeliver", format!("sig={name} from={sender}"))
+    let told = delivery.told.map(|told| format!(" si_code={} si_addr=0x{:x}", told.code(), told.address));
+    Evidence::new(delivery.at, "signaldeliver", format!("sig={name} from={sender}{}", told.unwrap_or_default()))
 }
 
 /// The facts that go with every death.
@@ -183,6 +184,13 @@ fn death_facts(death: &Death, deaths: &Deaths) -> Facts {
             facts.set("events_between", delivery.at.event.saturating_sub(fault.at.event + 1));
         }
         facts.extend(mapping_facts(death, fault.address));
+    }
+    if let Some(told) = death.told() {
+        facts.set("fault_address", address(told.address));
+        facts.set("si_code", told.code());
+        facts.extend(mapping_facts(death, told.address));
+        // The kernel has looked it up.
+        facts.set("address_mapped", if told.mapped { "yes" } else { "no" });
     }
     let calls: Vec<serde_json::Value> = death
         .last_calls
@@ -257,6 +265,12 @@ fn confidence_in_user_space(death: &Death) -> Confidence {
     } else {
         confidence_of_fault(death)
     }
+}
+
+/// How sure a death is that the signal's own address explains: the kernel says where the access was, but not
+/// what it was.
+fn confidence_of_told(death: &Death) -> Confidence {
+    if death.exit.is_some() { Confidence::Certain } else { Confidence::Likely }
 }
 
 /// How sure a death that a fault explains is: every step recorded, or one inferred.
