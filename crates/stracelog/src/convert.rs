@@ -99,9 +99,7 @@ impl Converter {
     fn tear(&mut self, text: &[u8]) {
         self.give_up_torn();
         let mut text = text;
-        if let Some(at) = text::find(text, b"strace: Process ")
-            && let Parsed::Line(Line { what: What::Note(note), .. }) = line::parse(&text[at..])
-        {
+        if let Some((at, note)) = line::note(text) {
             self.note(note);
             text = &text[..at];
         }

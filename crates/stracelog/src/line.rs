@@ -89,8 +89,8 @@ pub(crate) enum Parsed<'a> {
 
 /// Reads a line, without its line feed.
 pub(crate) fn parse(line: &[u8]) -> Parsed<'_> {
-    if let Some(note) = line.strip_prefix(b"strace: ") {
-        return Parsed::Line(Line { tid: None, time: None, native_id: None, what: What::Note(read_note(note)) });
+    if let Some((0, note)) = note(line) {
+        return Parsed::Line(Line { tid: None, time: None, native_id: None, what: What::Note(note) });
     }
     let (tid, rest) = thread(line);
     let (time, rest) = times(rest);
@@ -289,9 +289,24 @@ fn end(inside: &[u8]) -> Option<What<'_>> {
     Some(What::Superseded { by: text::number(by)? })
 }
 
-fn read_note(note: &[u8]) -> Note {
-    let attached = || text::number(note.strip_prefix(b"Process ")?.strip_suffix(b" attached")?);
-    attached().map_or(Note::Other, Note::Attached)
+/// Where in a line strace says something of itself, and what: it may be in the middle of a call.
+///
+/// It begins with the name that strace was called by: `strace: ` or `/usr/bin/strace: `.
+pub(crate) fn note(line: &[u8]) -> Option<(usize, Note)> {
+    const NAME: &[u8] = b"strace: ";
+    let at = text::find(line, NAME)?;
+    let is_path = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'/' | b'.' | b'_' | b'-');
+    let path = line[..at].iter().rev().take_while(|byte| is_path(byte)).count();
+    let start =
+        line[at - path..at].iter().position(|byte| matches!(byte, b'/' | b'.')).map_or(at, |slash| at - path + slash);
+    let said = &line[at + NAME.len()..];
+    let process = said.strip_prefix(b"Process ").or_else(|| said.strip_prefix(b"[ Process "));
+    // In the middle of a line anything may look like a note; strace speaks of processes there.
+    if process.is_none() && start > 0 {
+        return None;
+    }
+    let attached = || text::number(said.strip_prefix(b"Process ")?.strip_suffix(b" attached")?);
+    Some((start, attached().map_or(Note::Other, Note::Attached)))
 }
 
 #[cfg(test)]
@@ -394,6 +409,10 @@ mod tests {
         assert_eq!(what("16:30:05 +++ killed by SIGKILL +++"), What::Killed { name: b"SIGKILL", core_dumped: false });
         assert_eq!(what("7 16:30:05 +++ superseded by execve in pid 9 +++"), What::Superseded { by: 9 });
         assert_eq!(what("strace: Process 21172 attached"), What::Note(Note::Attached(21172)));
+        assert_eq!(what("/usr/bin/strace: Process 21172 attached"), What::Note(Note::Attached(21172)));
+        assert_eq!(note(b"7 16:30:05 wait4(-1, NULL/bin/strace: Process 8 attached"), Some((25, Note::Attached(8))));
+        assert_eq!(note(b"7 16:30:05 wait4(-1, strace: Process 8 attached"), Some((21, Note::Attached(8))));
+        assert_eq!(note(b"write(2, \"strace: nothing\""), None);
         assert_eq!(what("strace: [ Process PID=7 runs in 32 bit mode. ]"), What::Note(Note::Other));
         assert_eq!(
             what("16:30:05 restart_syscall(<... resuming interrupted nanosleep ...>) = 0 <0.1>"),

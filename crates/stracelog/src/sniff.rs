@@ -77,7 +77,7 @@ pub(crate) fn main_thread(start: &[u8]) -> Option<i64> {
     let mut told = None;
     for line in whole_lines(start) {
         // Breaks off a line of its own, too.
-        let note = text::find(line, b"strace: Process ").map_or(line, |at| &line[at..]);
+        let note = line::note(line).map_or(line, |(at, _)| &line[at..]);
         let Parsed::Line(line) = line::parse(note) else { continue };
         match line.what {
             What::Note(Note::Attached(tid)) => _ = children.insert(tid),

@@ -105,9 +105,11 @@ impl Threads {
     pub(crate) fn born(&mut self, parent: i64, child: i64, is_thread: bool) -> Option<Appeared> {
         let appeared = self.child(parent, child, is_thread);
         let thread = self.get_or_new(child)?;
-        let late = thread.seen && thread.pid.is_none();
+        if thread.pid.is_some() {
+            return None;
+        }
         thread.take_over(&appeared);
-        late.then_some(appeared)
+        thread.seen.then_some(appeared)
     }
 
     /// strace follows `tid` from now on.
