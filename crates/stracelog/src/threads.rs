@@ -43,6 +43,8 @@ pub(crate) struct Threads {
     /// A number that turned out to be the main thread's, which goes by another.
     alias: Option<i64>,
     argument_bytes: usize,
+    /// Threads within a call that makes one, and whether that is a thread of the same process.
+    parents: HashMap<i64, bool>,
 }
 
 /// A thread is there that no call has announced: it is of this process.
@@ -76,7 +78,7 @@ impl Threads {
             };
         };
         let nameless = self.main.is_none() && self.threads.contains_key(&NAMELESS);
-        if nameless && self.alias.is_none() && !self.threads.contains_key(&tid) && self.parents().next().is_none() {
+        if nameless && self.alias.is_none() && !self.threads.contains_key(&tid) && self.parents.is_empty() {
             self.alias = Some(tid);
         }
         if self.alias == Some(tid) { NAMELESS } else { tid }
@@ -84,15 +86,14 @@ impl Threads {
 
     /// Notes that `tid` has a line; says so if it belongs to a process of which it has not been told.
     pub(crate) fn appears(&mut self, tid: i64) -> Option<Appeared> {
-        if self.threads.get(&tid).is_some_and(|thread| thread.seen) {
+        let known = self.threads.get(&tid);
+        if known.is_some_and(|thread| thread.seen) || (known.is_none() && self.threads.len() >= MAX_THREADS) {
             return None;
         }
         let announced = self.threads.get(&tid).is_some_and(|thread| thread.pid.is_some());
         // A child may be faster than the call that made it. If only one is underway it is that one.
-        let mut parents = self.parents();
-        let parent = parents.next().filter(|_| !announced && parents.next().is_none());
-        drop(parents);
-        let appeared = parent.map(|(parent, is_thread)| self.child(parent, tid, is_thread));
+        let parent = self.parents.iter().next().filter(|_| !announced && self.parents.len() == 1);
+        let appeared = parent.map(|(parent, is_thread)| self.child(*parent, tid, *is_thread));
         let thread = self.get_or_new(tid)?;
         thread.seen = true;
         if let Some(appeared) = &appeared {
@@ -141,8 +142,12 @@ impl Threads {
         let arguments = arguments[..arguments.len().min(room)].to_vec();
         let length = arguments.len();
         if let Some(thread) = self.get_or_new(tid) {
+            let is_thread = is_thread(&arguments);
             thread.pending = Some(Pending { name: name.to_vec(), arguments, entered_ns });
             self.argument_bytes += length;
+            if makes_threads(name) {
+                self.parents.insert(tid, is_thread);
+            }
         }
     }
 
@@ -150,6 +155,7 @@ impl Threads {
     pub(crate) fn back(&mut self, tid: i64) -> Option<Pending> {
         let pending = self.threads.get_mut(&tid)?.pending.take()?;
         self.argument_bytes -= pending.arguments.len();
+        self.parents.remove(&tid);
         Some(pending)
     }
 
@@ -159,14 +165,6 @@ impl Threads {
             self.enters(to, &name, &arguments, entered_ns);
         }
         self.ended(from);
-    }
-
-    /// Threads within a call that makes one, and whether that is a thread of the same process.
-    fn parents(&self) -> impl Iterator<Item = (i64, bool)> {
-        self.threads.iter().filter_map(|(tid, thread)| {
-            let pending = thread.pending.as_ref().filter(|pending| makes_threads(&pending.name))?;
-            Some((*tid, is_thread(&pending.arguments)))
-        })
     }
 
     fn child(&self, parent: i64, tid: i64, is_thread: bool) -> Appeared {
