@@ -2,10 +2,11 @@
 
 use scapfile::{Params, schema, syscalls};
 
+use crate::calls::Generic;
 use crate::fault::{Access, Fault};
 use crate::finding::{Moment, ProcessRef, Relative};
 use crate::signal::WaitStatus;
-use crate::state::{ContainerId, Generic, RecentCall};
+use crate::state::{ContainerId, RecentCall};
 use crate::vsyscall::Call;
 
 /// Length of the window in which the peak rate is counted.

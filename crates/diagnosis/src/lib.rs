@@ -4,6 +4,7 @@
 //! [`State`] follows threads, processes and containers and says what happens to them; [`Ledger`]
 //! gathers that; at the end the [`detectors`] judge it.
 
+mod calls;
 pub mod detectors;
 mod episodes;
 mod fault;
@@ -18,6 +19,7 @@ mod vsyscall;
 use scapfile::{Damage, Item, MachineInfo, SkipReason};
 use serde::Serialize;
 
+pub use calls::{CompletedCall, Entered, Generic, OpenCall};
 pub use detectors::{DEFAULT_HOT_CALLS, Damaged};
 pub use episodes::{Death, Delivery, Emulated, MappingCheck, Outcome, PageUse, Told, Touched};
 pub use fault::{Access, Fault};
@@ -25,7 +27,9 @@ pub use finding::{Confidence, ContainerRef, Evidence, Facts, Finding, Moment, Pr
 pub use ledger::{Deaths, Ledger, ProgramUse};
 pub use mode::KernelMode;
 pub use signal::WaitStatus;
-pub use state::{ContainerId, Containers, Generic, MAX_PROCESSES, MAX_THREADS, RecentCall, State};
+pub use state::{
+    ContainerId, Containers, MAX_PROCESSES, MAX_THREADS, Process, ProcessKey, ProgramKey, RecentCall, State,
+};
 pub use summary::Summary;
 pub use vsyscall::{Call, Mode, PAGE};
 
@@ -64,6 +68,17 @@ pub struct Omitted {
     pub threads_forgotten: u64,
     /// Deaths and uses of the vsyscall page that are in no finding: more kinds than are told apart.
     pub happenings_omitted: u64,
+}
+
+impl Omitted {
+    /// Notes that a block, or a part of one, was passed over.
+    pub fn note(&mut self, reason: SkipReason) {
+        match reason {
+            SkipReason::UnknownBlock => self.unknown_blocks += 1,
+            SkipReason::MalformedEvent | SkipReason::TooLarge => self.undecoded_events += 1,
+            SkipReason::MalformedList => self.malformed_lists += 1,
+        }
+    }
 }
 
 /// Everything the diagnosis has to say.
@@ -131,9 +146,7 @@ impl Diagnosis {
             Item::Process(process) => self.state.process(process),
             Item::Section(_) if self.summary.events() > 0 => self.end_section(),
             Item::Machine(machine) => self.machine = Some(machine.into()),
-            Item::Skipped(_, SkipReason::UnknownBlock) => self.omitted.unknown_blocks += 1,
-            Item::Skipped(_, SkipReason::MalformedEvent | SkipReason::TooLarge) => self.omitted.undecoded_events += 1,
-            Item::Skipped(_, SkipReason::MalformedList) => self.omitted.malformed_lists += 1,
+            Item::Skipped(_, reason) => self.omitted.note(*reason),
             _ => {}
         }
     }

@@ -20,6 +20,7 @@ pub mod schema;
 mod sniff;
 mod source;
 pub mod syscalls;
+pub mod types;
 pub mod write;
 
 pub use block::{BlockKind, ListKind};

@@ -12,10 +12,11 @@ use std::mem;
 use scapfile::{Event, Params, ProcessEntry, schema};
 
 pub use containers::{ContainerId, Containers};
-pub use processes::{MAX_PROCESSES, Process};
+pub use processes::{MAX_PROCESSES, Process, ProcessKey, ProgramKey};
 pub use roles::Role;
-pub use threads::{Generic, MAX_THREADS, RecentCall, Threads, Touched};
+pub use threads::{MAX_THREADS, RecentCall, Threads, Touched};
 
+use crate::calls::{CompletedCall, OpenCall};
 use crate::episodes::{Death, Delivery, MappingCheck, Outcome, PageUse, Told};
 use crate::fault::{Access, Fault};
 use crate::finding::{Evidence, Moment, ProcessRef, Relative};
@@ -23,7 +24,7 @@ use crate::mode::ModeEvidence;
 use crate::signal::{self, SIGABRT, SIGBUS, SIGKILL, SIGSEGV, WaitStatus};
 use kills::{Kill, Kills, Victim};
 use mappings::Mappings;
-use processes::{Named, ProcessKey, Processes};
+use processes::{Named, Processes};
 use roles::Roles;
 
 /// `CLONE_THREAD` among the flags of a clone event (`PPM_CL_CLONE_THREAD`).
@@ -59,6 +60,8 @@ pub struct State {
     kills: Kills,
     modes: ModeEvidence,
     happenings: Vec<Happening>,
+    /// Number of the last event that says that events were lost.
+    drop: u64,
 }
 
 impl State {
@@ -72,6 +75,20 @@ impl State {
     #[must_use]
     pub fn container(&self, tid: i64) -> Option<ContainerId> {
         self.processes.of(&self.threads, tid)?.container
+    }
+
+    /// What the process `key` runs now: a name for it that an execve changes. `None`: it is gone.
+    #[inline]
+    #[must_use]
+    pub fn program(&self, key: ProcessKey) -> Option<ProgramKey> {
+        self.processes.program(key)
+    }
+
+    /// The process of thread `tid`, as far as it is known now.
+    #[must_use]
+    pub fn process_of(&self, tid: i64) -> Option<(ProcessKey, &Process)> {
+        let key = self.threads.get(tid)?.process?;
+        Some((key, self.processes.peek(key)?))
     }
 
     /// The containers seen so far.
@@ -127,31 +144,56 @@ impl State {
         self.note_container(key);
     }
 
-    /// Moves on to `event`.
+    /// The system calls that threads are in, in the order in which they entered them.
+    #[must_use]
+    pub fn open_calls(&self) -> Vec<OpenCall> {
+        let mut open: Vec<OpenCall> = self.threads.iter().filter_map(threads::Thread::open_call).collect();
+        open.retain(|call| call.entered.event > self.drop);
+        open.sort_unstable_by_key(|call| call.entered.event);
+        open
+    }
+
+    /// Moves on to `event`. Gives the system call that ends with it, if one does.
     #[inline]
-    pub fn event(&mut self, event: &Event<'_>) {
+    pub fn event<'a>(&mut self, event: &'a Event<'a>) -> Option<CompletedCall<'a>> {
         let duty = self.roles.duty(event.event_type);
-        if duty.is_call() {
-            self.call(event);
-        }
+        let call = if duty.is_call() { self.call(event, duty.has_fd()) } else { None };
         if duty.is_fault() {
             self.page_fault(event);
         }
         if duty.is_more() {
             self.more(event);
+            return call.filter(|call| !self.is_childs_side(call)).map(|call| self.settled(call));
         }
+        call
     }
 
     #[inline]
-    fn call(&mut self, event: &Event<'_>) {
+    fn call<'a>(&mut self, event: &'a Event<'a>, has_fd: bool) -> Option<CompletedCall<'a>> {
+        let drop = self.drop;
         let thread = self.threads.on_cpu(event.tid, event.cpu);
-        thread.note_call(event);
+        let mut call = thread.note_call(event, has_fd);
         // Most faults are of memory used for the first time, and nothing has to be made of them.
         if thread.dying || thread.fault.is_some_and(|fault| fault.in_vsyscall_page()) {
             self.went_on(event.tid);
         } else {
             thread.fault_was_resolved();
         }
+        if let Some(call) = &mut call {
+            // Behind lost events, this may be the end of a later call of the same kind.
+            call.entered = call.entered.filter(|entered| entered.event > drop);
+        }
+        call
+    }
+
+    /// With the process that the thread is of after this call, which may be what bound it to that.
+    fn settled<'a>(&self, call: CompletedCall<'a>) -> CompletedCall<'a> {
+        CompletedCall { process: self.threads.get(call.tid()).and_then(|thread| thread.process), ..call }
+    }
+
+    /// A new thread begins with the exit of the call that its parent makes.
+    fn is_childs_side(&self, call: &CompletedCall<'_>) -> bool {
+        self.roles.of(call.exit.event_type) == Role::Clone && call.result() == Some(0)
     }
 
     #[inline]
@@ -221,6 +263,10 @@ impl State {
             Role::ContainerJson => return self.container_json(event.param(0)),
             Role::ContainerPlain => return self.container_plain(event),
             Role::Async => return self.async_event(event),
+            Role::Drop => {
+                self.drop = event.number;
+                return;
+            }
             _ => {}
         }
         let Ok(params) = event.params() else { return };

@@ -2,6 +2,8 @@
 
 use scapfile::schema;
 
+use crate::calls;
+
 /// The part an event type plays.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Role {
@@ -72,15 +74,24 @@ impl Duty {
     const CALL: u8 = 1;
     const FAULT: u8 = 2;
     const MORE: u8 = 4;
+    const FD: u8 = 8;
 
-    fn of(role: Role) -> Self {
-        Self(match role {
-            Role::Silent | Role::Drop => 0,
-            Role::Call | Role::Generic => Self::CALL,
-            Role::PageFault => Self::FAULT,
-            Role::ThreadExit | Role::Signal | Role::ContainerJson | Role::ContainerPlain | Role::Async => Self::MORE,
-            _ => Self::CALL | Self::MORE,
-        })
+    fn of(role: Role, event_type: u16) -> Self {
+        let fd = if calls::enters_with_fd(event_type) { Self::FD } else { 0 };
+        Self(
+            fd | match role {
+                Role::Silent => 0,
+                Role::Call | Role::Generic => Self::CALL,
+                Role::PageFault => Self::FAULT,
+                Role::ThreadExit
+                | Role::Signal
+                | Role::ContainerJson
+                | Role::ContainerPlain
+                | Role::Async
+                | Role::Drop => Self::MORE,
+                _ => Self::CALL | Self::MORE,
+            },
+        )
     }
 
     /// A system call.
@@ -93,6 +104,12 @@ impl Duty {
     #[inline]
     pub fn is_fault(self) -> bool {
         self.0 & Self::FAULT != 0
+    }
+
+    /// The enter event of a system call whose first parameter is a file descriptor.
+    #[inline]
+    pub fn has_fd(self) -> bool {
+        self.0 & Self::FD != 0
     }
 
     /// Something that the role tells.
@@ -115,10 +132,12 @@ const TYPES: usize = 1024;
 impl Default for Roles {
     fn default() -> Self {
         let mut roles = Box::new([Role::Silent; TYPES]);
-        for (event_type, place) in (0..schema::known_types()).zip(roles.iter_mut()) {
-            *place = role(event_type);
+        let mut duties = Box::new([Duty::default(); TYPES]);
+        for (event_type, place) in (0..schema::known_types()).zip(roles.iter_mut().zip(duties.iter_mut())) {
+            let role = role(event_type);
+            *place.0 = role;
+            *place.1 = Duty::of(role, event_type);
         }
-        let duties = Box::new(roles.map(Duty::of));
         Self { roles, duties }
     }
 }

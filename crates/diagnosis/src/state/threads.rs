@@ -7,6 +7,7 @@ use rustc_hash::FxHashMap;
 use scapfile::Event;
 
 use super::processes::ProcessKey;
+use crate::calls::{CompletedCall, Entered, Generic, OpenCall};
 use crate::fault::Fault;
 
 /// Threads remembered at once; a Linux machine has 32,768 pids by default.
@@ -29,15 +30,6 @@ pub struct RecentCall {
     pub generic: Option<Generic>,
 }
 
-/// A system call without an event type of its own.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Generic {
-    /// libscap's code, the same on every architecture; 0 for a call it did not know.
-    pub code: u16,
-    /// The kernel's number, where recorded.
-    pub native_id: Option<u16>,
-}
-
 /// The last calls of a thread, the oldest overwritten first.
 #[derive(Debug, Clone, Copy)]
 struct Recent {
@@ -49,8 +41,8 @@ impl Recent {
     const EMPTY: RecentCall = RecentCall { event: 0, timestamp_ns: 0, event_type: 0, generic: None };
 
     #[inline]
-    fn newest_type(&self) -> Option<u16> {
-        (self.count > 0).then(|| self.calls[(self.count as usize - 1) % RECENT].event_type)
+    fn newest(&self) -> Option<&RecentCall> {
+        (self.count > 0).then(|| &self.calls[(self.count as usize - 1) % RECENT])
     }
 
     #[inline]
@@ -116,6 +108,10 @@ pub struct Thread {
     /// Where it used memory for the first time.
     pub touched: Touched,
     recent: Recent,
+    /// It has not come back from the newest of its calls.
+    within_call: bool,
+    /// The file descriptor given to that call.
+    fd: Option<i32>,
     seen: bool,
 }
 
@@ -130,6 +126,8 @@ impl Thread {
             exec_filename: None,
             touched: Touched::default(),
             recent: Recent { calls: [Recent::EMPTY; RECENT], count: 0 },
+            within_call: false,
+            fd: None,
             seen: true,
         }
     }
@@ -142,15 +140,43 @@ impl Thread {
         }
     }
 
-    /// Notes a system call. The exit of the call noted last is the same call.
+    /// Notes a system call; at its exit, gives what is known of it. `has_fd`: its enter event begins with a
+    /// file descriptor.
     #[inline]
-    pub fn note_call(&mut self, event: &Event<'_>) {
+    pub fn note_call<'a>(&mut self, event: &'a Event<'a>, has_fd: bool) -> Option<CompletedCall<'a>> {
         let &Event { number, timestamp_ns, event_type, .. } = event;
-        if event.is_exit() && self.recent.newest_type() == Some(event_type - 1) {
-            return;
+        let generic = Generic::of(event);
+        let open = if event.is_exit() { self.come_back(event_type, generic) } else { None };
+        if open.is_none() {
+            self.recent.push(RecentCall { event: number, timestamp_ns, event_type, generic });
         }
-        let generic = if event.is_generic() { generic(event) } else { None };
-        self.recent.push(RecentCall { event: number, timestamp_ns, event_type, generic });
+        if event.is_exit() {
+            let generic = open.map_or(generic, |open| open.generic);
+            let entered = open.map(|open| open.entered);
+            return Some(CompletedCall { exit: event, generic, entered, process: self.process });
+        }
+        self.within_call = true;
+        self.fd = if has_fd { event.first_signed().and_then(|fd| fd.try_into().ok()) } else { None };
+        None
+    }
+
+    /// The call that ends with such an exit event, if the thread is in one. It is in no call from now on.
+    #[inline]
+    fn come_back(&mut self, event_type: u16, generic: Option<Generic>) -> Option<OpenCall> {
+        let open = self.open_call();
+        self.within_call = false;
+        let code = |generic: Option<Generic>| generic.map(|generic| generic.code);
+        open.filter(|open| open.event_type + 1 == event_type && code(open.generic) == code(generic))
+    }
+
+    /// The call that the thread is in, as far as is known.
+    #[inline]
+    #[must_use]
+    pub fn open_call(&self) -> Option<OpenCall> {
+        let &RecentCall { event, timestamp_ns, event_type, generic } =
+            self.recent.newest().filter(|_| self.within_call)?;
+        let entered = Entered { event, timestamp_ns, fd: self.fd };
+        Some(OpenCall { tid: self.tid, event_type, generic, entered, process: self.process })
     }
 
     /// The last system calls, oldest first.
@@ -158,12 +184,6 @@ impl Thread {
     pub fn last_calls(&self) -> Vec<RecentCall> {
         self.recent.in_order()
     }
-}
-
-fn generic(event: &Event<'_>) -> Option<Generic> {
-    let params = event.params().ok()?;
-    let id = |index| params.get(index)?.try_into().ok().map(u16::from_le_bytes);
-    Some(Generic { code: id(0)?, native_id: id(1) })
 }
 
 /// The threads alive.
@@ -291,7 +311,9 @@ mod tests {
 
     /// Has `thread` make the calls whose events have these types.
     fn note(thread: &mut Thread, types: &[u16]) {
-        each_event(types, |event| thread.note_call(event));
+        each_event(types, |event| {
+            thread.note_call(event, false);
+        });
     }
 
     #[test]
