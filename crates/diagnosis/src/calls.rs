@@ -89,10 +89,19 @@ impl<'a> CompletedCall<'a> {
         self.exit.timestamp_ns.checked_sub(self.entered?.timestamp_ns)
     }
 
-    /// What the kernel returned. `None`: not recorded, as for every generic event.
+    /// What the kernel returned. `None`: not recorded, as for every generic event but those of a log of strace,
+    /// which have it behind their parameters.
     #[inline]
     #[must_use]
     pub fn result(&self) -> Option<i64> {
+        if self.generic.is_some() {
+            return self
+                .exit
+                .params()
+                .ok()
+                .filter(|_| self.exit.param_count() > BEHIND_GENERIC)?
+                .signed(BEHIND_GENERIC as usize);
+        }
         match self.places().result? {
             0 => self.exit.first_signed(),
             at => self.exit.params().ok()?.signed(at.into()),
@@ -160,6 +169,9 @@ fn name(event_type: u16, generic: Option<Generic>) -> &'static str {
     let known = generic.map(|generic| syscalls::name(generic.code.into())).filter(|name| !name.is_empty());
     known.unwrap_or_else(|| schema::name(event_type))
 }
+
+/// Parameters that a generic exit event has itself: the code and, since 2025, the kernel's number.
+const BEHIND_GENERIC: u32 = 2;
 
 /// Linux, include/linux/err.h: results from -4095 on are errors; below are addresses.
 fn errno_of(result: i64) -> Option<u16> {
