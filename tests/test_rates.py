@@ -19,6 +19,7 @@ import scapscope
 from altered_captures import cut_off, with_hostile_names
 from running import parse_xml
 from running import scapscope as run
+from scapscope.reports.rates import render
 
 SECOND = 10**9
 
@@ -89,10 +90,17 @@ def test_a_gap_is_one_line(redis_capture: Path) -> None:
     assert re.search(r"^ +\(151 empty\)$", shown, re.MULTILINE)
 
 
-def test_more_intervals_than_can_be_kept_become_longer_and_are_said_to(redis_capture: Path) -> None:
-    assert "too many intervals" not in run("rates", redis_capture, "--every", "1us").stdout
+def test_short_intervals_are_kept_while_there_are_not_too_many(redis_capture: Path) -> None:
     short = told(redis_capture, "--every", "1ns", "--by", "capture")
+    assert short["every_ns"] == 1
     assert counted(short["series"]).total() == 21_390
+
+
+def test_intervals_that_became_longer_are_said_to(redis_capture: Path) -> None:
+    answer = told(redis_capture, "--every", "200ms") | {"asked_every_ns": SECOND // 10}
+    shown = render(answer, "process")
+    assert "There are too many intervals of 100 ms to keep: they are of 200 ms." in shown
+    assert "too many" not in render(answer | {"asked_every_ns": SECOND // 5}, "process")
 
 
 def test_csv_has_the_same_numbers(redis_capture: Path) -> None:

@@ -18,6 +18,7 @@ import scapscope
 from altered_captures import cut_off, from_the_middle, with_hostile_names, without_events
 from conftest import MANIFEST, Trace
 from running import scapscope as run
+from scapscope.reports.costs import render, render_csv
 from sysdig_runs import chisel, json_lines, needs_sysdig
 
 MODERN = "current-format/none-docker-redis-modern.scap"
@@ -279,6 +280,16 @@ def test_names_cannot_steer_the_terminal(tmp_path: Path, redis_capture: Path) ->
         shown = run("syscalls", path, "--by", "process", "--all", *words).stdout
         assert "\x1b" not in shown
         assert ("\\u001b[2J;xy" if words == ["--json"] else "\\x1b[2J;xy") in shown
+
+
+def test_those_told_apart_no_more_are_said_to_be(redis_capture: Path) -> None:
+    answer = told(redis_capture, "--by", "process")
+    first = answer["groups"][0]
+    answer["groups"][0] = first | {"comm": None, "pid": None, "container": None, "others": True}
+    shown = render(answer, "process")
+    assert "\nothers, told apart no more\n" in shown
+    assert "There were too many processes to tell them all apart." in shown
+    assert render_csv(answer, "process").splitlines()[1].startswith("(others),,,,,")
 
 
 def test_a_capture_without_calls_says_so(tmp_path: Path, traces: Path) -> None:

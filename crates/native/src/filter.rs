@@ -1,6 +1,7 @@
 //! Turns the filters a user gives into a test for events.
 
 use diagnosis::ContainerRef;
+use profile::Within;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
@@ -14,8 +15,7 @@ pub(crate) struct Filter {
     types: Option<Vec<bool>>,
     tids: Option<Vec<i64>>,
     containers: Option<Vec<String>>,
-    since_ns: Option<i64>,
-    until_ns: Option<i64>,
+    within: Within,
 }
 
 impl Filter {
@@ -32,7 +32,7 @@ impl Filter {
         until_ns: Option<i64>,
     ) -> PyResult<Self> {
         let types = types.map(|names| wanted_types(&names, "event type")).transpose()?;
-        Ok(Self { types, tids, containers, since_ns, until_ns })
+        Ok(Self { types, tids, containers, within: Within { since_ns, until_ns } })
     }
 
     /// Whether an event of this type, thread and time, `first_ns` being the capture's first, is wanted.
@@ -48,12 +48,7 @@ impl Filter {
         {
             return false;
         }
-        if self.since_ns.is_none() && self.until_ns.is_none() {
-            return true;
-        }
-        let after_first = i128::from(timestamp_ns) - i128::from(first_ns);
-        self.since_ns.is_none_or(|since| i128::from(since) <= after_first)
-            && self.until_ns.is_none_or(|until| after_first <= i128::from(until))
+        self.within.holds(timestamp_ns, first_ns)
     }
 
     /// Whether it matters in which container an event happened.

@@ -10,6 +10,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use scapfile::{Capture, OpenError};
+use stracelog::table::{self, Table};
 use stracelog::{Kept, Log, Tally};
 
 /// Where a capture comes from.
@@ -28,6 +29,14 @@ impl Source {
 
     /// Opens the capture; `meter` counts what is read of it.
     pub(crate) fn open(&self, meter: &Arc<Meter>) -> Result<Capture, OpenError> {
+        match self.open_any(meter)? {
+            Opened::Capture(capture) => Ok(capture),
+            Opened::Table(_) => Err(no_events_in_table()),
+        }
+    }
+
+    /// The same where sums are as good as events.
+    pub(crate) fn open_any(&self, meter: &Arc<Meter>) -> Result<Opened, OpenError> {
         let file = match self {
             Self::Path(path) => File::open(path)?,
             Self::StandardInput => standard_input()?,
@@ -46,11 +55,15 @@ impl Source {
             Some(Kept::Log) => {
                 let log = stracelog::Reader::new(&start, input);
                 meter.set_log(log.log());
-                Capture::read(log, size)
+                Capture::read(log, size).map(Opened::Capture)
             }
             Some(Kept::Untimed) => Err(OpenError::Foreign(UNTIMED.into())),
-            Some(Kept::Table) => Err(OpenError::Foreign(TABLE.into())),
-            None => Capture::read(io::Cursor::new(start).chain(input), size),
+            Some(Kept::Table) => {
+                let mut text = start;
+                input.take(MAX_TABLE).read_to_end(&mut text)?;
+                table::parse(&String::from_utf8_lossy(&text)).map(Opened::Table).ok_or_else(no_events_in_table)
+            }
+            None => Capture::read(io::Cursor::new(start).chain(input), size).map(Opened::Capture),
         }
     }
 
@@ -92,7 +105,22 @@ const UNKNOWN: u64 = u64::MAX;
 const CAPTURE_TOLD: u64 = 4;
 const UNTIMED: &str =
     "a log of strace without times, from which no events can be made (record it with strace -f -tt -T)";
-const TABLE: &str = "the table of strace -c, which has sums and no events (record a log with strace -f -tt -T)";
+/// What is read of a table of `strace -c`, which has some tens of lines.
+const MAX_TABLE: u64 = 1 << 20;
+
+/// What an input turned out to be.
+pub(crate) enum Opened {
+    /// A capture, or the log of strace that becomes one.
+    Capture(Capture),
+    /// The table of `strace -c`.
+    Table(Table),
+}
+
+/// Why a table of `strace -c` is not enough.
+pub(crate) fn no_events_in_table() -> OpenError {
+    let table = "the table of strace -c, which has sums and no events";
+    OpenError::Foreign(format!("{table} (scapscope syscalls shows it; for more record a log with strace -f -tt -T)"))
+}
 
 /// How much of an input has been read, and whether anybody still wants more of it.
 #[derive(Debug, Default)]

@@ -6,6 +6,8 @@
 use diagnosis::{ContainerId, ProcessKey, ProgramKey, State};
 use rustc_hash::FxHashMap;
 
+use crate::asked::Asked;
+
 /// Callers told apart, and programs. As many as fill a hash table that is about to grow; a Linux machine
 /// has 32,768 pids by default.
 pub const MAX_CALLERS: usize = 28_672;
@@ -91,9 +93,10 @@ impl Callers {
         &self.programs[number as usize]
     }
 
-    /// The number of the thread `tid` of `process`, at the present event of `state`.
+    /// The number of the thread `tid` of `process`, at the present event of `state`. Who cannot be `asked`
+    /// for takes no place from those who can: they are told apart from nobody.
     #[inline]
-    pub fn id(&mut self, tid: i64, process: Option<ProcessKey>, state: &State) -> CallerId {
+    pub fn id(&mut self, tid: i64, process: Option<ProcessKey>, state: &State, asked: &Asked) -> CallerId {
         let program = process.and_then(|process| state.program(process));
         let identity = program.map_or(Identity::Thread(tid), Identity::Known);
         let at = (tid.unsigned_abs() % RECENT as u64) as usize;
@@ -101,7 +104,7 @@ impl Callers {
         if recent_tid == tid && recent_identity == identity {
             return id;
         }
-        let id = self.find(identity, tid, state);
+        let id = self.find(identity, tid, state, asked);
         self.recent[at] = (tid, identity, id);
         id
     }
@@ -122,11 +125,14 @@ impl Callers {
     }
 
     #[inline(never)]
-    fn find(&mut self, identity: Identity, tid: i64, state: &State) -> CallerId {
+    fn find(&mut self, identity: Identity, tid: i64, state: &State, asked: &Asked) -> CallerId {
         if let Some(id) = self.caller_index.get(&(identity, tid)) {
             return *id;
         }
-        if self.callers.len() > MAX_CALLERS {
+        let process = state.process_of(tid).map(|(_, process)| process);
+        let in_container = process.is_some_and(|process| process.container.is_some());
+        let may_be_asked_for = asked.may_want(tid, process.map_or(tid, |process| process.pid), in_container);
+        if self.callers.len() > MAX_CALLERS || !may_be_asked_for {
             return Self::OTHERS;
         }
         let Some(program) = self.find_program(identity, tid, state) else { return Self::OTHERS };

@@ -93,7 +93,7 @@ impl Calls {
         let (timestamp_ns, first_ns) = (call.exit.timestamp_ns, self.first_ns.unwrap_or_default());
         let name = TYPES.key_of(call.exit.event_type, call.generic.map(|generic| generic.code));
         let caller = if self.rename == Some(name) { self.renamed(&call) } else { self.caller(&call) };
-        if !self.asked.call(name) || !self.asked.time(timestamp_ns, first_ns) {
+        if !self.asked.call(name) || !self.asked.within.holds(timestamp_ns, first_ns) {
             return None;
         }
         Some(Made { caller, name, after_ns: timestamp_ns.saturating_sub(first_ns), call })
@@ -104,7 +104,7 @@ impl Calls {
         if self.anonymous {
             return Callers::OTHERS;
         }
-        self.callers.id(call.tid(), call.process, &self.state)
+        self.callers.id(call.tid(), call.process, &self.state, &self.asked)
     }
 
     #[inline(never)]
@@ -156,7 +156,7 @@ impl Calls {
         if matches!(TYPES.name(name), "exit" | "exit_group") {
             return None;
         }
-        let caller = self.callers.id(call.tid, call.process, &self.state);
+        let caller = self.callers.id(call.tid, call.process, &self.state, &self.asked);
         Some(Underway { caller, name, for_ns: last_ns.saturating_sub(call.entered.timestamp_ns) })
     }
 

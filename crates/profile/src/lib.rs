@@ -15,14 +15,14 @@ mod rates;
 mod stacks;
 mod table;
 
-pub use asked::Asked;
+pub use asked::{Asked, Within};
 pub use callers::{Caller, CallerId, Callers, MAX_CALLERS, Program};
 pub use calls::{Calls, Made, Underway};
 pub use costs::{CostTable, Costs, MAX_ROWS, Row};
 pub use picture::{Picture, draw};
 pub use rates::{Cell, MAX_CELLS, Rates, Rest, Series};
 pub use stacks::{Frame, Node, Stacks};
-pub use table::{By, Group, Line, Order, Who};
+pub use table::{By, Group, Line, Order, Who, counted};
 
 #[cfg(test)]
 mod tests {

@@ -5,6 +5,7 @@ use std::ops::ControlFlow;
 
 use profile::{
     Asked, By, Calls, CostTable, Frame, Group, MAX_CALLERS, Order, Picture, Rates, Rest, Series, Stacks, Underway,
+    Within,
 };
 use scapfile::types::TYPES;
 use scapfile::{Capture, schema, write};
@@ -211,8 +212,9 @@ fn only_what_was_asked_for_is_counted() {
     assert_eq!(count(Asked { containers: Some(vec!["7272".into()]), ..Asked::default() }), 3);
     assert_eq!(count(Asked { containers: Some(vec!["redis".into()]), ..Asked::default() }), 0);
     let (second, two_seconds) = (Some(SECOND as i64), Some(2 * SECOND as i64 + 6));
-    assert_eq!(count(Asked { since_ns: second, until_ns: two_seconds, ..Asked::default() }), 2);
-    assert_eq!(count(Asked { since_ns: Some(2 * SECOND as i64), ..Asked::default() }), 2);
+    assert_eq!(count(Asked { within: Within { since_ns: second, until_ns: two_seconds }, ..Asked::default() }), 2);
+    let end = Within { since_ns: Some(2 * SECOND as i64), until_ns: None };
+    assert_eq!(count(Asked { within: end, ..Asked::default() }), 2);
 }
 
 #[test]
@@ -238,6 +240,21 @@ fn more_callers_than_can_be_told_apart_are_counted_together() {
     let others: u64 = groups.iter().filter(|group| group.who.others).map(|group| group.total.calls).sum();
     assert_eq!(groups.iter().map(|group| group.total.calls).sum::<u64>(), callers.unsigned_abs());
     assert_eq!((groups.len(), others), (MAX_CALLERS + 1, 50));
+}
+
+#[test]
+fn those_asked_for_find_a_place_however_many_there_were_before_them() {
+    let story = || {
+        let mut story = Story::begin();
+        for tid in 1..=MAX_CALLERS as i64 + 50 {
+            story = story.slept(tid, 10);
+        }
+        story.exec(99_999, 1, "redis", true).slept(99_999, 20)
+    };
+    let late = |asked| who(&story().asked(asked, By::Process)).iter().map(|(_, calls)| *calls).collect::<Vec<_>>();
+    assert_eq!(late(Asked { containers: Some(vec!["7272".into()]), ..Asked::default() }), [2]);
+    assert_eq!(late(Asked { pids: Some(vec![99_999]), ..Asked::default() }), [2]);
+    assert_eq!(late(Asked { tids: Some(vec![99_999]), ..Asked::default() }), [2]);
 }
 
 #[test]

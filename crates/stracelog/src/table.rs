@@ -21,8 +21,12 @@ pub struct Table {
     pub rows: Vec<Row>,
     /// The sum that strace itself gives, if it is there.
     pub total: Option<Row>,
-    /// Lines between the header and the end of the table that are no rows, by number, from 1.
-    pub damaged: Vec<u64>,
+    /// Lines read, up to the sum.
+    pub lines: u64,
+    /// Lines between the header and the sum that are no rows.
+    pub damaged_lines: u64,
+    /// The numbers of the first of them, from 1.
+    pub first_damaged: Vec<u64>,
 }
 
 /// Rows read at most; Linux has some 450 system calls.
@@ -72,6 +76,7 @@ pub fn parse(text: &str) -> Option<Table> {
     let columns = columns(lines.next()?.1)?;
     let mut table = Table::default();
     for (number, line) in lines {
+        table.lines = number;
         if line.trim().is_empty() || line.starts_with('-') {
             continue;
         }
@@ -81,8 +86,12 @@ pub fn parse(text: &str) -> Option<Table> {
                 break;
             }
             Some(row) if table.rows.len() < MAX_ROWS => table.rows.push(row),
-            _ if table.damaged.len() < MAX_DAMAGED => table.damaged.push(number),
-            _ => {}
+            _ => {
+                table.damaged_lines += 1;
+                if table.first_damaged.len() < MAX_DAMAGED {
+                    table.first_damaged.push(number);
+                }
+            }
         }
     }
     Some(table)
@@ -141,7 +150,7 @@ something else
         assert_eq!(rows, [("openat", 34, 13), ("mmap", 30, 0), ("access", 1, 1)]);
         assert_eq!(table.rows[0].seconds, Some(0.000_829));
         assert_eq!(table.total.map(|row| (row.calls, row.errors, row.seconds)), Some((65, 14, Some(0.001_447))));
-        assert_eq!(table.damaged, [0; 0]);
+        assert_eq!((table.lines, table.damaged_lines), (8, 0));
     }
 
     #[test]
@@ -156,7 +165,7 @@ something else
     #[test]
     fn damaged_rows_are_counted_and_other_text_is_no_table() {
         let table = parse(&TABLE.replace("30           mmap", "x           mmap")).unwrap();
-        assert_eq!((table.rows.len(), table.damaged), (2, vec![5]));
+        assert_eq!((table.rows.len(), table.damaged_lines, table.first_damaged), (2, 1, vec![5]));
         for text in ["", "calls\n", "a table of calls and a syscall\n", "16:30:05 brk(NULL) = 0\n"] {
             assert_eq!(parse(text), None, "{text}");
         }
