@@ -232,6 +232,67 @@ def test_what_cannot_be_read_is_named(tmp_path: Path, text: str, words: str) -> 
     assert words in " ".join(done.stderr.split())
 
 
+def costs(log: Path, *words: str) -> dict[str, dict[str, int]]:
+    done = run("syscalls", log, "--json", *words)
+    assert (done.returncode, done.stderr) == (0, "")
+    return {
+        line["syscall"]: line for group in json.loads(done.stdout)["groups"] for line in group["syscalls"]
+    }
+
+
+def test_costs_and_errors_are_those_of_the_log(tmp_path: Path) -> None:
+    command = [need("ls"), "/"]
+    record(tmp_path / "log", ["-f", "-ttt", "-T"], command)
+    record(tmp_path / "table", ["-f", "-c"], command)
+    ours, theirs = costs(tmp_path / "log"), costs(tmp_path / "table")
+    theirs = {NAMES.get(name, name): line for name, line in theirs.items()}
+    counted = {name: (line["calls"], line["errors"]) for name, line in ours.items()}
+    assert counted == {name: (line["calls"], line["errors"]) for name, line in theirs.items()}
+    assert sum(line["errors"] for line in ours.values()) > 3
+    # Every line has its duration, and their sum is the time.
+    lines = (tmp_path / "log").read_text().splitlines()
+    seconds = [line.rsplit("<", 1)[1].rstrip(">") for line in lines if line.endswith(">")]
+    assert sum(line["time_ns"] for line in ours.values()) == sum(
+        round(float(value) * 10**9) for value in seconds
+    )
+    assert all(line["timed"] == line["calls"] for line in ours.values())
+
+
+def test_without_durations_none_are_made_up() -> None:
+    assert all(line["timed"] == 0 for line in costs(LOGS / "gaps.log").values())
+    assert "Times are unknown" in run("syscalls", LOGS / "gaps.log").stdout
+
+
+def test_a_table_of_strace_is_shown_with_its_own_numbers() -> None:
+    told = costs(LOGS / "table.txt")
+    assert told["futex"] == {
+        "syscall": "futex",
+        "calls": 16,
+        "with_result": 16,
+        "errors": 0,
+        "timed": 16,
+        "time_ns": 745_000,
+    }
+    assert sum(line["calls"] for line in told.values()) == 89
+    assert list(costs(LOGS / "table.txt", "--sort", "errors"))[:2] == ["access", "newfstatat"]
+    assert list(costs(LOGS / "table.txt", "--call", "futex")) == ["futex"]
+    shown = run("syscalls", "-", stdin=(LOGS / "table.txt").read_bytes()).stdout
+    assert "Counted by strace -c" in shown
+    assert "0.001089" in shown, "the sum is strace's"
+    for words in (["--by", "process"], ["--pid", "7"], ["--since", "1s"]):
+        done = run("syscalls", LOGS / "table.txt", *words)
+        assert done.returncode != 0
+        assert "has sums and no events" in " ".join(done.stderr.split())
+
+
+def test_rates_and_stacks_are_made_of_a_log_too() -> None:
+    rates = run("rates", LOGS / "threads.log", "--every", "5ms")
+    assert "by the log" in rates.stdout
+    assert "1970" not in rates.stdout
+    stacks = run("flame", LOGS / "threads.log", "--format", "folded")
+    assert "clock_nanosleep" in stacks.stdout
+
+
 def test_captures_are_read_as_before(redis_capture: Path) -> None:
     plain = gzip.decompress(redis_capture.read_bytes())
     assert run("info", "-", "--json", stdin=plain).returncode == 0

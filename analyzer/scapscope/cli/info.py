@@ -25,7 +25,7 @@ def info(trace: str, every: bool, as_json: bool, colour: bool | None) -> None:
 
     The machine, the time, the events by type, page faults, drops, damage.
 
-    TRACE is a capture, plain or gzipped; - is standard input.
+    TRACE is a capture, plain or gzipped, or a log of strace -f -tt -T; - is standard input.
 
     \b
     Examples:

@@ -10,9 +10,12 @@ if TYPE_CHECKING:
     from scapscope.report import StraceLog
 
 
-def start(timestamp_ns: int, log: StraceLog | None, *, to_the_second: bool = False) -> str:
-    """Give date and time; of a log without dates (strace -tt) the time alone, in its own time zone."""
-    time = clock(timestamp_ns)[:8] if to_the_second else clock(timestamp_ns)
+def start(timestamp_ns: int, log: StraceLog | None, *, digits: int = 9) -> str:
+    """Give date and time; of a log without dates (strace -tt) the time alone, in its own time zone.
+
+    `digits`: how many behind the seconds.
+    """
+    time = clock(timestamp_ns)[: len("00:00:00") + (digits + 1 if digits else 0)]
     return f"{date(timestamp_ns)} {time} UTC" if is_utc(log) else f"{time} by the log, which has no date"
 
 

@@ -77,7 +77,7 @@ def _capture(page: Page, report: Report) -> None:
     capture, machine = report.capture, report.machine
     words = [f"{count(capture.events)} events in {duration(capture.duration_ns)}"]
     if capture.first_timestamp_ns is not None:
-        start = recorded.start(capture.first_timestamp_ns, capture.strace, to_the_second=True)
+        start = recorded.start(capture.first_timestamp_ns, capture.strace, digits=0)
         words.append(f"from {start}")
     if machine is not None and machine.hostname:
         words.append(f"host {machine.hostname}")
