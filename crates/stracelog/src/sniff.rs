@@ -30,7 +30,10 @@ pub fn recognise(start: &[u8]) -> Option<Kept> {
         return None;
     }
     let (mut timed, mut untimed, mut foreign) = (0, 0, 0);
-    for line in whole_lines(start).filter(|line| !line.trim_ascii().is_empty()).take(MOST_LINES) {
+    // Of every thread that it is attached to, strace says so first.
+    let is_note = |line: &[u8]| line::note(line).is_some_and(|(at, _)| at == 0);
+    let lines = whole_lines(start).filter(|line| !line.trim_ascii().is_empty() && !is_note(line));
+    for line in lines.take(MOST_LINES) {
         if crate::table::is_header(line) {
             return Some(Kept::Table);
         }
@@ -112,6 +115,7 @@ mod tests {
         for (text, kept) in [
             (TIMED.into(), Some(Kept::Log)),
             (format!("strace: Process 7 attached\n{TIMED}"), Some(Kept::Log)),
+            (format!("{}{TIMED}", "strace: Process 7 attached\n".repeat(100)), Some(Kept::Log)),
             (format!("hello\n{TIMED}"), Some(Kept::Log)),
             (format!("{TIMED}16:30:05.222 cut off her"), Some(Kept::Log)),
             (untimed.into(), Some(Kept::Untimed)),
