@@ -1,4 +1,4 @@
-//! Turns the bytes of a `.scap` capture into blocks, events and process tables, and back ([`write`]).
+//! Turns the bytes of a `.scap` capture into blocks, events and process tables, and back ([`mod@write`]).
 //!
 //! The parser ([`Parser`]) does no I/O: it is handed a window of bytes and says what stands at its
 //! start, or how much more it needs. [`Capture`] puts a file, a gzip stream or standard input under
