@@ -186,6 +186,16 @@ def test_severity_filters(traces: Path) -> None:
     assert "No crash" not in shown
 
 
+def test_the_user_says_how_many_time_calls_are_many(traces: Path) -> None:
+    hot = traces / "emulate-stress-n3000.scap"
+    for calls, found in (("3000", True), ("3001", False)):
+        assert ("vsyscall-emulated-hot" in scapscope("explain", hot, "--hot-calls", calls).stdout) == found
+    for calls in ("0", "-1", "many"):
+        shown = scapscope("explain", hot, "--hot-calls", calls)
+        assert (shown.returncode, "--hot-calls" in shown.stderr) == (2, True)
+    assert "--hot-calls N" in scapscope("explain", "--help").stdout
+
+
 def test_several_traces_as_text_and_as_json_lines(traces: Path) -> None:
     names = ["none-docker-redis.scap", "none-neg-normal.scap", "none-neg-null.scap"]
     shown = scapscope("explain", *names, cwd=traces).stdout

@@ -103,7 +103,8 @@ class Capture:
             self.event(sender, enter + 1, [signed(result)])
 
     def exit(self, tid: int, status: int) -> None:
-        self.event(tid, PROCEXIT, [signed(status), signed(0), bytes([status & 0x7F]), b"\0"])
+        signal = status & 0x7F if status >= 0 else 0
+        self.event(tid, PROCEXIT, [signed(status), signed(0), bytes([signal]), b"\0"])
 
     def execve(self, pid: int) -> None:
         params = list(tables()[1][EXECVE_EXIT])
@@ -194,11 +195,12 @@ class Chance:
             self.process_of[pid] = pid
 
     def ended(self, tid: int) -> None:
-        status = self.dice.choice([0, 0, SIGSEGV, SIGSEGV, SIGABRT, SIGKILL, 42 << 8])
-        if status in (SIGSEGV, SIGABRT) and self.dice.random() < 0.6:
+        status = self.dice.choice([0, 0, SIGSEGV, SIGSEGV, SIGABRT, SIGKILL, 42 << 8, -1])
+        if status in (SIGSEGV, SIGABRT, -1) and self.dice.random() < 0.6:
             if self.dice.random() < 0.6:
                 self.called(tid)
-            self.capture.signal(tid, status, 0 if status == SIGSEGV else self.process_of[tid])
+            signal = SIGABRT if status == SIGABRT else SIGSEGV
+            self.capture.signal(tid, signal, 0 if signal == SIGSEGV else self.process_of[tid])
         group = self.group(tid) if self.dice.random() < 0.5 else [tid]
         self.dice.shuffle(group)
         for other in group:

@@ -65,18 +65,24 @@ _HOME = {
 }
 
 
-def explain(path: str | os.PathLike[str], progress: ProgressCallback | None = None) -> Report:
+def explain(
+    path: str | os.PathLike[str],
+    progress: ProgressCallback | None = None,
+    *,
+    hot_calls: int | None = None,
+) -> Report:
     """Diagnose the capture at `path` and return the report of its findings.
 
     `path` may be ``"-"`` for standard input. `progress` is called with the bytes read and the
     bytes in all (None on a pipe) about ten times a second; an exception it raises stops the run.
-    A damaged capture is diagnosed up to the damage: see ``report.capture.damage``.
+    A damaged capture is diagnosed up to the damage: see ``report.capture.damage``. `hot_calls` is
+    how many time calls of one process within a second count as many (None: 1,000).
 
     Raises CaptureError when the input cannot be read as a capture at all.
     """
     from scapscope.report import explain
 
-    return explain(path, progress)
+    return explain(path, progress, hot_calls=hot_calls)
 
 
 def open(

@@ -37,8 +37,15 @@ class CallFilter(TypedDict):
     since_ns: int | None
     until_ns: int | None
 
-def explain(source: str, progress: Callable[[int, int | None], None] | None = None) -> bytes:
-    """The report of the capture at the path `source` ("-": standard input), as a JSON object."""
+def explain(
+    source: str,
+    progress: Callable[[int, int | None], None] | None = None,
+    hot_calls: int | None = None,
+) -> bytes:
+    """The report of the capture at the path `source` ("-": standard input), as a JSON object.
+
+    `hot_calls`: time calls of one process within a second that count as many.
+    """
 
 def info(source: str, progress: Callable[[int, int | None], None] | None = None) -> bytes:
     """What the capture at the path `source` ("-": standard input) holds, as a JSON object."""

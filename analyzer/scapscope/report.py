@@ -203,9 +203,14 @@ class Report:
         return replace(self, findings=tuple(findings))
 
 
-def explain(path: str | os.PathLike[str], progress: ProgressCallback | None = None) -> Report:
+def explain(
+    path: str | os.PathLike[str],
+    progress: ProgressCallback | None = None,
+    *,
+    hot_calls: int | None = None,
+) -> Report:
     """Diagnose the capture at `path`; see scapscope.explain."""
-    return Report.from_json(_native.explain(os.fspath(path), progress))
+    return Report.from_json(_native.explain(os.fspath(path), progress, hot_calls))
 
 
 def damage(data: Mapping[str, Any] | None) -> Damage | None:

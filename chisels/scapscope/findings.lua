@@ -1,8 +1,10 @@
 -- Judges what the ledger gathered: findings with id, severity, confidence, facts and the events that prove them.
+-- A finding says of itself by what mode of the kernel it was judged.
 --
 -- The rules are those of crates/diagnosis/src/detectors. A death is claimed only where a fault in the vsyscall page
 -- explains it; every other crash is the analyzer's.
 
+local Ledger = require("scapscope.ledger")
 local moment = require("scapscope.moment")
 local page = require("scapscope.page")
 local signals = require("scapscope.signals")
@@ -12,8 +14,6 @@ local findings = {}
 -- Calls of one process within a second from which on emulation is worth a word: DEFAULT_HOT_CALLS of
 -- crates/diagnosis, which says why.
 findings.DEFAULT_HOT_CALLS = 1000
-
-local RANK = { critical = 1, error = 2, warning = 3, info = 4 }
 
 local function evidence(at, event_type)
 	return { event = at.event, s = at.s, ns = at.ns, tid = at.tid, type = event_type }
@@ -26,36 +26,28 @@ local function fault_facts(facts, fault)
 	return facts
 end
 
--- How sure a death that a fault explains is: every step recorded, or one inferred.
-local function confidence(death)
-	if death.delivery and death.exit and not death.handler_ran then
-		return "certain"
-	end
-	return (death.delivery or death.exit) and "likely" or "possible"
-end
-
 -- Id, severity and confidence of a death by a fault in the page. Nil for a call that the kernel refused although it
 -- has the page: that is the analyzer's.
 local function claim(death, mode)
 	local fault = death.fault
 	local call = page.CALL_AT[fault.offset]
 	if fault.access.kind ~= "fetch" then
-		return "vsyscall-read", "error", confidence(death)
+		return "vsyscall-read", "error", Ledger.recorded(death)
 	elseif not call then
-		return "vsyscall-misaligned-jump", "critical", confidence(death)
+		return "vsyscall-misaligned-jump", "critical", Ledger.recorded(death)
 	elseif fault.access.present or mode == "xonly" or mode == "emulate" then
 		return nil
 	elseif death.signal == "SIGABRT" then
 		-- An abort after the program caught the signal may have its own reason.
 		return "vsyscall-none-crash", "warning", "possible"
 	elseif death.signal == "SIGSEGV" then
-		local sure = confidence(death)
+		local sure = Ledger.recorded(death)
 		return "vsyscall-none-crash", sure == "possible" and "warning" or "critical", sure
 	end
 end
 
 local function death_facts(group, id)
-	local death = group.first
+	local death = group.shown
 	local facts = fault_facts({ count = group.count, pids = group.pids, signal = death.signal }, death.fault)
 	if death.status then
 		facts.exit_status = signals.shown(death.status)
@@ -72,7 +64,7 @@ local function death_facts(group, id)
 	elseif id == "vsyscall-none-crash" then
 		facts.call = page.CALL_AT[death.fault.offset]
 		-- Without the signal it may still be that the kernel emulated the call.
-		facts.vsyscall_mode = (death.delivery or death.exit) and "none" or nil
+		facts.vsyscall_mode = (death.delivery or death.status) and "none" or nil
 	end
 	return facts
 end
@@ -89,10 +81,10 @@ local function death_evidence(death)
 end
 
 local function of_death(group, mode)
-	local id, severity, sure = claim(group.first, mode)
+	local id, severity, sure = claim(group.shown, mode)
 	return id and {
 		id = id, severity = severity, confidence = sure, process = group.process,
-		facts = death_facts(group, id), evidence = death_evidence(group.first),
+		facts = death_facts(group, id), evidence = death_evidence(group.shown),
 	}
 end
 
@@ -175,42 +167,32 @@ local function read(group)
 	})
 end
 
+-- What the ledger of one kernel, which runs in `mode`, yields; and how many deaths that leaves unexplained.
+function findings.of_section(ledger, mode, hot_calls)
+	local found, unexplained = {}, ledger.other_deaths
+	for _, group in ipairs(ledger.deaths) do
+		local finding = of_death(group, mode)
+		found[#found + 1] = finding
+		unexplained = unexplained + (finding and 0 or group.count)
+	end
+	for _, group in ipairs(ledger.uses) do
+		found[#found + 1] = handled(group, ledger)
+		found[#found + 1] = hot(group, mode, hot_calls)
+		found[#found + 1] = misaligned(group)
+		found[#found + 1] = read(group)
+	end
+	for _, finding in ipairs(found) do
+		finding.mode = mode
+	end
+	return found, unexplained
+end
+
 -- The finding of a capture without any page fault.
 function findings.page_faults_not_captured(segfaults)
 	return {
 		id = "page-faults-not-captured", severity = segfaults > 0 and "warning" or "info", confidence = "certain",
-		facts = { segfaults = segfaults }, evidence = {},
+		facts = { segfaults = segfaults }, evidence = {}, mode = "unknown",
 	}
-end
-
-local function worse(a, b)
-	if a.severity ~= b.severity then
-		return RANK[a.severity] < RANK[b.severity]
-	end
-	local first_of_a, first_of_b = a.evidence[1], b.evidence[1]
-	return (first_of_a and first_of_a.event or math.huge) < (first_of_b and first_of_b.event or math.huge)
-end
-
--- All findings, the worst first, then in the order of events; and how many deaths they leave unexplained.
--- case: ledger, mode (as inferred), hot_calls, and segfaults where the capture has no page faults.
-function findings.all(case)
-	local found, unexplained = {}, case.ledger.other_deaths
-	for _, group in ipairs(case.ledger.deaths) do
-		local finding = of_death(group, case.mode)
-		found[#found + 1] = finding
-		unexplained = unexplained + (finding and 0 or group.count)
-	end
-	for _, group in ipairs(case.ledger.uses) do
-		found[#found + 1] = handled(group, case.ledger)
-		found[#found + 1] = hot(group, case.mode, case.hot_calls)
-		found[#found + 1] = misaligned(group)
-		found[#found + 1] = read(group)
-	end
-	if case.no_page_faults then
-		found[#found + 1] = findings.page_faults_not_captured(case.ledger.segfaults)
-	end
-	table.sort(found, worse)
-	return found, unexplained
 end
 
 return findings

@@ -32,6 +32,23 @@ local function copy(process, tid)
 	}
 end
 
+local RANK = { certain = 1, likely = 2, possible = 3 }
+
+-- How much of a death by a fault the capture shows: every step, all but one, or only the beginning.
+function Ledger.recorded(death)
+	if death.delivery and death.status and not death.handler_ran then
+		return "certain"
+	end
+	return (death.delivery or death.status) and "likely" or "possible"
+end
+
+-- The one of which most is recorded is the one that is shown.
+local function show(group, death)
+	if not group.shown or RANK[Ledger.recorded(death)] < RANK[Ledger.recorded(group.shown)] then
+		group.shown, group.process = death, copy(death.process, death.tid)
+	end
+end
+
 -- Notes a death. Those that no fault in the vsyscall page explains are counted only: they are the analyzer's.
 function Ledger:death(death)
 	if signals.OF_A_FAULT[death.signal] then
@@ -42,17 +59,20 @@ function Ledger:death(death)
 		self.other_deaths = self.other_deaths + 1
 		return
 	end
-	local key = table.concat({ Processes.key(death.process), death.signal, fault.offset, fault.access.kind }, "\0")
+	local key = table.concat({
+		Processes.key(death.process), death.signal, fault.offset, fault.access.kind, tostring(death.handler_ran),
+	}, "\0")
 	local group = self.death_of[key]
 	if not group then
 		if #self.deaths >= GROUPS then
 			self.omitted = self.omitted + 1
 			return
 		end
-		group = { first = death, count = 0, pids = {}, process = copy(death.process, death.tid) }
+		group = { count = 0, pids = {} }
 		self.death_of[key] = group
 		self.deaths[#self.deaths + 1] = group
 	end
+	show(group, death)
 	group.count = group.count + 1
 	if #group.pids < KEPT then
 		group.pids[#group.pids + 1] = death.process.pid
@@ -75,10 +95,10 @@ function Ledger:page_use(use, process)
 	end
 end
 
--- Whether a process that caught its fault died of what the handler did.
+-- Whether a process that caught a fault in the page died of one after all: of what its handler did, or of the next one.
 function Ledger:died_of_it(group)
 	for _, deaths in ipairs(self.deaths) do
-		if deaths.first.handler_ran and deaths.process.container == group.process.container then
+		if deaths.process.container == group.process.container then
 			for _, pid in ipairs(deaths.pids) do
 				if pid == group.process.pid then
 					return true

@@ -33,6 +33,12 @@ _FAILED = 1
 )
 @click.option("--container", metavar="ID|NAME|IMAGE", help="Only findings about this container.")
 @click.option("--pid", type=int, help="Only findings about this process.")
+@click.option(
+    "--hot-calls",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="How many time calls of one process within a second count as many; 1,000 if not given.",
+)
 @colour_option
 def explain(
     traces: tuple[str, ...],
@@ -42,6 +48,7 @@ def explain(
     fail_on: Severity | None,
     container: str | None,
     pid: int | None,
+    hot_calls: int | None,
     colour: bool | None,
 ) -> None:
     """Say why a program crashed, and what to do about it.
@@ -67,7 +74,7 @@ def explain(
     are still analysed), 4 the report could not be written, 130 interrupted.
     """
     refuse_to_overwrite(output, traces)
-    reports = [report for path in traces if (report := _diagnose(path)) is not None]
+    reports = [report for path in traces if (report := _diagnose(path, hot_calls)) is not None]
     selected = [_select(report, container, pid) for report in reports]
     shown = [report.with_findings(_severe(report, min_severity)) for report in selected]
     as_json = as_json or (output is not None and output.endswith(".json"))
@@ -84,14 +91,14 @@ def explain(
         sys.exit(_FAILED)
 
 
-def _diagnose(path: str) -> Report | None:
+def _diagnose(path: str, hot_calls: int | None) -> Report | None:
     """The report, or None when the input cannot be read (which is then said)."""
     from scapscope import CaptureError
     from scapscope.report import explain as diagnose
 
     try:
         with ProgressBar("Reading standard input" if path == "-" else f"Reading {path}") as progress:
-            return diagnose(path, progress)
+            return diagnose(path, progress, hot_calls=hot_calls)
     except CaptureError as problem:
         failure.unreadable(path, problem)
         return None

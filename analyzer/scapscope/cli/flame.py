@@ -11,7 +11,7 @@ from scapscope.cli import calls
 from scapscope.cli.output import refuse_to_overwrite, write_answer
 
 if TYPE_CHECKING:
-    from scapscope.reports.flame import Stack, Weight
+    from scapscope.reports.flame import Weight
 
 Format = Literal["folded", "speedscope", "svg"]
 _BY_ENDING: dict[str, Format] = {".svg": "svg", ".json": "speedscope"}
@@ -41,8 +41,8 @@ def flame(
 ) -> None:
     """Show who spends how much in which system calls, as a flame graph.
 
-    The frames are, from below: the container or the host, the process below those that started it
-    in the same container, the thread, the call.
+    The frames are, from below: the container or the host, its processes from the first to the one
+    concerned, the thread, the call.
 
     folded: a line for each stack, as flamegraph.pl and its kin take it. speedscope: for
     https://www.speedscope.app, which reads the file in the browser. svg: a picture that can be
@@ -54,20 +54,18 @@ def flame(
     Examples:
       scapscope flame redis.scap -o redis.svg
       scapscope flame redis.scap --container redis1 -o redis.speedscope.json
-      scapscope flame redis.scap --weight calls | sort -k2 | less
+      scapscope flame redis.scap --weight calls | grep futex
     """
     from scapscope import _native
-    from scapscope.reports import flame as reports
 
     refuse_to_overwrite(output, [trace])
     asked = calls.asked(**which)
     told = calls.read(trace, lambda progress: _native.stacks(trace, asked, progress))
     weighed = _weighed(told, weight)
-    all_stacks = reports.stacks(told, weighed)
-    if not all_stacks:
+    if not told["calls"]:
         click.echo("scapscope: no system call was asked for that this capture holds", err=True)
     form = form or _BY_ENDING.get(Path(output or "").suffix.lower(), "folded")
-    write_answer(output, _in_form(form, all_stacks, trace, weighed))
+    write_answer(output, _in_form(form, told, trace, weighed))
     calls.warn(told)
 
 
@@ -86,17 +84,15 @@ def _weighed(told: dict[str, Any], weight: Weight | None) -> Weight:
     return "calls"
 
 
-def _in_form(form: Format, all_stacks: list[Stack], trace: str, weight: Weight) -> str:
+def _in_form(form: Format, told: dict[str, Any], trace: str, weight: Weight) -> str:
     from scapscope import _native
     from scapscope.reports import flame as reports
     from scapscope.reports.page import printable
 
     name = printable("standard input" if trace == "-" else Path(trace).name)
     if form == "speedscope":
-        return reports.render_speedscope(all_stacks, name, weight)
-    if form == "svg" and all_stacks:
-        what = "time in system calls" if weight == "time" else "system calls"
-        title = f"{name}: {what}"
-        lines = [reports.folded(stack) for stack in all_stacks]
-        return _native.flame_graph(lines, title, reports.UNITS[weight]).decode()
-    return reports.render_folded(all_stacks)
+        return reports.render_speedscope(told, weight, name)
+    if form == "svg" and told["calls"]:
+        title = f"{name}: {'time in system calls' if weight == 'time' else 'system calls'}"
+        return _native.flame_graph(reports.folded(told, weight), title, reports.UNITS[weight]).decode()
+    return reports.render_folded(told, weight)

@@ -11,63 +11,57 @@ from scapscope.reports.who import container
 
 Weight = Literal["time", "calls"]
 UNITS: dict[Weight, str] = {"time": "ns", "calls": "calls"}
-Stack = tuple[tuple[str, ...], int]
+Told = Mapping[str, Any]
 
 
-def stacks(told: Mapping[str, Any], weight: Weight) -> list[Stack]:
-    """Each stack, its frames from the container to the call, and its weight; none that weighs nothing."""
-    paths: list[tuple[str, ...]] = []
+def folded(told: Told, weight: Weight) -> list[tuple[str, int]]:
+    """Each stack as flame graph tools take it, its frames joined by semicolons; none that weighs nothing."""
+    paths: list[str] = []
     for node in told["nodes"]:
-        above = () if node["parent"] is None else paths[node["parent"]]
-        paths.append((*above, _frame(node)))
-    weights = told["time_ns" if weight == "time" else "calls"]
-    return [
-        ((*paths[node], syscall), heavy)
-        for node, syscall, heavy in zip(told["node"], told["syscall"], weights, strict=True)
-        if heavy
-    ]
+        frame = _frame(node).replace(";", "\\x3b")
+        paths.append(frame if node["parent"] is None else f"{paths[node['parent']]};{frame}")
+    return [(f"{paths[node]};{call}", heavy) for node, call, heavy in _rows(told, weight)]
 
 
-def folded(stack: Stack) -> tuple[str, int]:
-    """The stack as flame graph tools take it: its frames joined by semicolons."""
-    frames, weight = stack
-    return ";".join(frame.replace(";", "\\x3b") for frame in frames), weight
-
-
-def render_folded(all_stacks: list[Stack]) -> str:
+def render_folded(told: Told, weight: Weight) -> str:
     """A line a stack: the frames, a space, the weight."""
-    return "".join(f"{path} {weight}\n" for path, weight in map(folded, all_stacks))
+    return "".join([f"{path} {heavy}\n" for path, heavy in folded(told, weight)])
 
 
-def render_speedscope(all_stacks: list[Stack], name: str, weight: Weight) -> str:
+def render_speedscope(told: Told, weight: Weight, name: str) -> str:
     """A sampled profile, as https://www.speedscope.app/file-format-schema.json describes it."""
     from importlib.metadata import version
 
     numbers: dict[str, int] = {}
-    samples = [[numbers.setdefault(frame, len(numbers)) for frame in frames] for frames, _ in all_stacks]
-    weights = [heavy for _, heavy in all_stacks]
+    paths: list[list[int]] = []
+    for node in told["nodes"]:
+        above = [] if node["parent"] is None else paths[node["parent"]]
+        paths.append([*above, numbers.setdefault(_frame(node), len(numbers))])
+    rows = _rows(told, weight)
     profile = {
         "type": "sampled",
         "name": name,
         "unit": "nanoseconds" if weight == "time" else "none",
         "startValue": 0,
-        "endValue": sum(weights),
-        "samples": samples,
-        "weights": weights,
+        "endValue": sum(heavy for _, _, heavy in rows),
+        "samples": [[*paths[node], numbers.setdefault(call, len(numbers))] for node, call, _ in rows],
+        "weights": [heavy for _, _, heavy in rows],
     }
-    return (
-        json.dumps(
-            {
-                "$schema": "https://www.speedscope.app/file-format-schema.json",
-                "exporter": f"scapscope {version('scapscope')}",
-                "name": name,
-                "activeProfileIndex": 0,
-                "shared": {"frames": [{"name": frame} for frame in numbers]},
-                "profiles": [profile],
-            }
-        )
-        + "\n"
-    )
+    file = {
+        "$schema": "https://www.speedscope.app/file-format-schema.json",
+        "exporter": f"scapscope {version('scapscope')}",
+        "name": name,
+        "activeProfileIndex": 0,
+        "shared": {"frames": [{"name": frame} for frame in numbers]},
+        "profiles": [profile],
+    }
+    return json.dumps(file) + "\n"
+
+
+def _rows(told: Told, weight: Weight) -> list[tuple[int, str, int]]:
+    """Whose calls, which, and what they weigh."""
+    weights = told["time_ns" if weight == "time" else "calls"]
+    return [row for row in zip(told["node"], told["syscall"], weights, strict=True) if row[2]]
 
 
 def _frame(node: Mapping[str, Any]) -> str:

@@ -7,10 +7,16 @@ escaped here, and no line reaches a reader any other way.
 
 from __future__ import annotations
 
+import re
 import textwrap
 from collections.abc import Sequence
 
 INDENT = "  "
+# Where the last column of a table stands if a word of it does not fit beside the others.
+_HANGING = " " * 6
+# Where lines break: at spaces; between flags such as PAGE_NOT_PRESENT|READ_ACCESS if there is no other way.
+_SPACES = re.compile(r"(\s+)")
+_SPACES_AND_FLAGS = re.compile(r"(\s+|(?<=\|))")
 _STYLES = {
     "critical": "1;31",
     "error": "31",
@@ -75,7 +81,10 @@ class Page:
     def table(
         self, rows: Sequence[Sequence[str]], header: Sequence[str] = (), right: Sequence[int] = ()
     ) -> None:
-        """Aligned columns, those in `right` flush right; the last column wraps under itself."""
+        """Aligned columns, those in `right` flush right; the last column wraps under itself.
+
+        Where a word of it does not fit there, it stands under its row.
+        """
         cells = [[printable(cell) for cell in row] for row in ([header, *rows] if header else rows)]
         widths = [max(len(cell) for cell in column) for column in zip(*cells, strict=True)][:-1]
         for number, row in enumerate(cells):
@@ -85,20 +94,25 @@ class Page:
             ]
             start = INDENT + "".join(f"{cell}  " for cell in padded)
             style = "quiet" if header and number == 0 else None
-            self._lines += [
-                self._styled(line, style) for line in self._wrapped(row[-1], start, " " * len(start))
-            ]
+            longest = max(map(len, _SPACES_AND_FLAGS.split(row[-1])))
+            if self._width - len(start) < longest <= self._width - len(_HANGING):
+                lines = [start.rstrip(), *self._wrapped(row[-1], _HANGING, _HANGING)]
+            else:
+                lines = self._wrapped(row[-1], start, " " * len(start))
+            self._lines += [self._styled(line, style) for line in lines]
 
     def _wrapped(self, text: str, first: str, rest: str) -> list[str]:
-        lines = textwrap.wrap(
-            printable(text),
+        text = printable(text)
+        wrapper = textwrap.TextWrapper(
             self._width,
             initial_indent=first,
             subsequent_indent=rest,
             break_long_words=False,
             break_on_hyphens=False,
         )
-        return lines or [first.rstrip()]
+        fits = all(len(word) <= self._width - len(rest) for word in text.split())
+        wrapper.wordsep_simple_re = _SPACES if fits else _SPACES_AND_FLAGS
+        return wrapper.wrap(text) or [first.rstrip()]
 
     def _styled(self, text: str, style: str | None) -> str:
         return f"\x1b[{_STYLES[style]}m{text}\x1b[0m" if self._colour and style else text

@@ -4,7 +4,7 @@ use scapfile::{Params, schema, syscalls};
 
 use crate::calls::Generic;
 use crate::fault::{Access, Fault};
-use crate::finding::{Moment, ProcessRef, Relative};
+use crate::finding::{Confidence, Moment, ProcessRef, Relative};
 use crate::signal::WaitStatus;
 use crate::state::{ContainerId, RecentCall};
 use crate::vsyscall::Call;
@@ -178,7 +178,7 @@ pub struct Death {
     pub container: Option<ContainerId>,
     /// The signal.
     pub signal: u8,
-    /// The wait status; `None`: the capture ends before the death.
+    /// The wait status; `None`: not recorded, or the capture ends before the death.
     pub status: Option<WaitStatus>,
     /// The `procexit` event.
     pub exit: Option<Moment>,
@@ -207,6 +207,19 @@ impl Death {
     #[must_use]
     pub fn told(&self) -> Option<Told> {
         self.delivery.and_then(|delivery| delivery.told).filter(|_| self.fault.is_none())
+    }
+
+    /// How much of the death the capture shows: every step, all but one, or only the beginning.
+    #[must_use]
+    pub fn recorded(&self) -> Confidence {
+        let end = self.exit.and(self.status);
+        match (&self.fault, &self.delivery, end) {
+            (None, _, Some(_)) => Confidence::Certain,
+            (None, _, None) => Confidence::Likely,
+            (Some(_), Some(_), Some(_)) if !self.handler_ran => Confidence::Certain,
+            (Some(_), None, None) => Confidence::Possible,
+            (Some(_), _, _) => Confidence::Likely,
+        }
     }
 
     /// When the process died, or was last seen on its way there.

@@ -2,6 +2,8 @@
 //!
 //! Bounded: [`MAX_GROUPS`] kinds of each; what finds no place is counted.
 
+use std::cmp::Ordering;
+
 use rustc_hash::FxHashMap;
 
 use crate::episodes::{Death, Emulated, PageUse, Touched};
@@ -65,10 +67,12 @@ impl Program {
 /// Deaths of the same program in the same container by the same cause.
 #[derive(Debug, Clone)]
 pub struct Deaths {
-    /// The first of them.
-    pub first: Death,
+    /// The one of which most is recorded; the first of those.
+    pub shown: Death,
     /// How many.
     pub count: u64,
+    /// Of how many less is recorded than of the one shown.
+    pub less_sure: u64,
     /// Their process ids, the first [`KEPT`].
     pub pids: Vec<i64>,
     /// When they were, in nanoseconds since the epoch, the first [`KEPT`] + 1.
@@ -93,7 +97,7 @@ pub struct ProgramUse {
 pub struct Ledger {
     deaths: Vec<Deaths>,
     uses: Vec<ProgramUse>,
-    death_index: FxHashMap<(Program, u8, Cause), usize>,
+    death_index: FxHashMap<(Program, u8, Cause, bool), usize>,
     use_index: FxHashMap<Program, usize>,
     omitted: u64,
 }
@@ -108,8 +112,8 @@ impl Ledger {
     /// Deaths by signals that a page fault explains, but for those that tell their address themselves.
     #[must_use]
     pub fn segfaults(&self) -> u64 {
-        let untold = self.deaths.iter().filter(|deaths| deaths.first.told().is_none());
-        let faulted = untold.filter(|deaths| matches!(deaths.first.signal, SIGSEGV | SIGBUS));
+        let untold = self.deaths.iter().filter(|deaths| deaths.shown.told().is_none());
+        let faulted = untold.filter(|deaths| matches!(deaths.shown.signal, SIGSEGV | SIGBUS));
         faulted.map(|deaths| deaths.count).sum()
     }
 
@@ -128,10 +132,15 @@ impl Ledger {
     /// Notes a death.
     pub fn death(&mut self, death: Death) {
         let program = Program::of(&death.process, death.container);
-        let key = (program, death.signal, Cause::of(&death));
+        let key = (program, death.signal, Cause::of(&death), death.handler_ran);
         let (pid, time) = (death.process.pid, death.at().timestamp_ns);
         if let Some(at) = self.death_index.get(&key) {
             let deaths = &mut self.deaths[*at];
+            match death.recorded().cmp(&deaths.shown.recorded()) {
+                Ordering::Less => (deaths.shown, deaths.less_sure) = (death, deaths.count),
+                Ordering::Equal => {}
+                Ordering::Greater => deaths.less_sure += 1,
+            }
             deaths.count += 1;
             if deaths.pids.len() < KEPT {
                 deaths.pids.push(pid);
@@ -141,7 +150,7 @@ impl Ledger {
             }
         } else if self.deaths.len() < MAX_GROUPS {
             self.death_index.insert(key, self.deaths.len());
-            self.deaths.push(Deaths { first: death, count: 1, pids: vec![pid], times_ns: vec![time] });
+            self.deaths.push(Deaths { shown: death, count: 1, less_sure: 0, pids: vec![pid], times_ns: vec![time] });
         } else {
             self.omitted += 1;
         }

@@ -9,6 +9,7 @@ use scapfile::{Capture, schema, write};
 const PAGE_FAULT: u16 = 290;
 const SIGNALDELIVER: u16 = 232;
 const PROCEXIT: u16 = 186;
+const PROCEXIT_OLD: u16 = 16;
 const EXECVE_EXIT: u16 = 293;
 const CLONE_EXIT: u16 = 223;
 const CONTAINER_JSON: u16 = 324;
@@ -233,6 +234,66 @@ fn a_program_that_catches_and_goes_on_is_alive() {
     let findings = Story::begin().exec(10, "lucky").fault(10, TIME, ABSENT_FETCH).signal(10, 11, 0).call(10).findings();
     assert_eq!(ids(&findings), ["vsyscall-sigsegv-handled"]);
     assert_eq!(fact(&findings[0], "outcome"), "alive");
+}
+
+#[test]
+fn a_death_in_the_handler_of_another_fault_is_not_that_of_the_page() {
+    let caught = Story::begin().exec(10, "jvm").thread(12, 10).fault(10, TIME, ABSENT_FETCH).signal(10, 11, 0).call(10);
+    let story = caught.fault(12, 0, ABSENT_READ).signal(12, 11, 0).call(12);
+    let findings = story.tgkill(12, 10, 12, 11).signal(12, 11, 10).exit(12, 11).exit(10, 11).findings();
+    assert_eq!(ids(&findings), ["crash-null-deref", "vsyscall-sigsegv-handled"]);
+}
+
+#[test]
+fn an_end_without_a_status_right_after_a_signal_is_a_likely_death() {
+    let unknown: [&[&[u8]]; 3] = [&[], &[&[0xff; 8]], &[&[0xff; 8], &[0; 8], &[0], &[0]]];
+    for unknown in unknown {
+        for event_type in [PROCEXIT, PROCEXIT_OLD] {
+            let story = Story::begin().exec(10, "old").fault(10, TIME, ABSENT_FETCH).signal(10, 11, 0);
+            let findings = story.event(10, event_type, unknown).findings();
+            assert_eq!((ids(&findings), findings[0].confidence), (vec!["vsyscall-none-crash"], Confidence::Likely));
+            assert_eq!(fact(&findings[0], "exit_status"), &serde_json::Value::Null);
+        }
+    }
+}
+
+#[test]
+fn an_end_without_a_status_goes_by_the_signal_that_it_names() {
+    let story = Story::begin().exec(10, "old").fault(10, TIME, ABSENT_FETCH).signal(10, 11, 0);
+    let findings = story.event(10, PROCEXIT, &[&[0xff; 8], &[0; 8], &[11], &[1]]).findings();
+    assert_eq!((ids(&findings), findings[0].confidence), (vec!["vsyscall-none-crash"], Confidence::Certain));
+    assert_eq!((fact(&findings[0], "exit_status"), fact(&findings[0], "core_dumped")), (&139.into(), &true.into()));
+}
+
+#[test]
+fn an_end_without_a_status_after_the_program_went_on_is_no_death() {
+    let caught = Story::begin().exec(10, "lucky").fault(10, TIME, ABSENT_FETCH).signal(10, 11, 0).call(10);
+    assert_eq!(ids(&caught.event(10, PROCEXIT, &[]).findings()), ["vsyscall-sigsegv-handled"]);
+    // The kernel delivers SIGKILL to the other threads of a process that exits.
+    let exiting = Story::begin().exec(10, "go").thread(12, 10).fault(10, 0x7000_0000, ABSENT_READ).signal(12, 9, 0);
+    assert_eq!(ids(&exiting.event(12, PROCEXIT, &[]).event(10, PROCEXIT, &[]).findings()), [""; 0]);
+}
+
+#[test]
+fn an_end_without_a_status_right_behind_a_call_may_be_the_end_of_it() {
+    let findings =
+        Story::begin().exec(10, "x").fault(10, TIME, ABSENT_FETCH).event(10, PROCEXIT_OLD, &[]).exec(11, "y").report();
+    assert_eq!(ids(&findings.findings), ["vsyscall-none-crash"]);
+    assert_eq!(findings.findings[0].confidence, Confidence::Possible);
+    assert_eq!(findings.kernel.vsyscall_mode, Mode::Unknown);
+}
+
+#[test]
+fn the_surest_of_many_deaths_is_shown_and_the_others_are_counted() {
+    let unsure = |story: Story, tid| story.exec(tid, "old").fault(tid, TIME, ABSENT_FETCH).exit(tid, 11);
+    let sure = |story: Story, tid| story.exec(tid, "old").crash(tid, TIME, ABSENT_FETCH);
+    let findings = sure(unsure(unsure(Story::begin(), 10), 11), 12).findings();
+    let [in_a_loop, crash] = &findings[..] else { panic!("{:?}", ids(&findings)) };
+    assert_eq!((in_a_loop.id, in_a_loop.confidence), ("crash-loop", Confidence::Likely));
+    assert_eq!((crash.id, crash.confidence), ("vsyscall-none-crash", Confidence::Certain));
+    assert_eq!((fact(crash, "count"), fact(crash, "less_sure")), (&3.into(), &2.into()));
+    let sure = sure(sure(sure(unsure(Story::begin(), 10), 11), 12), 13).findings();
+    assert_eq!((sure[0].id, sure[0].confidence), ("crash-loop", Confidence::Certain));
 }
 
 #[test]

@@ -4,17 +4,36 @@
 //! being heard, and the work itself never has to ask.
 
 use std::panic::resume_unwind;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::mpsc::{RecvTimeoutError, sync_channel};
 use std::thread;
 use std::time::Duration;
 
 use pyo3::prelude::*;
+use pyo3::types::PyBytes;
 
-use crate::input::Meter;
+use crate::error::Failure;
+use crate::input::{Meter, Source};
 
 /// How often this thread looks up: progress is told 10 times a second.
 pub(crate) const TICK: Duration = Duration::from_millis(100);
+
+/// The JSON that `read` makes of the capture at the path `source` ("-": standard input).
+///
+/// # Errors
+/// `CaptureError` if it cannot be read as a capture, and what [`run`] says.
+pub(crate) fn json<'py>(
+    py: Python<'py>,
+    source: PathBuf,
+    progress: Option<&Bound<'py, PyAny>>,
+    read: impl FnOnce(&Source, &Arc<Meter>) -> Result<Vec<u8>, Failure> + Send + 'static,
+) -> PyResult<Bound<'py, PyBytes>> {
+    let source = Source::new(source);
+    let name = source.to_string();
+    let json = run(py, progress, move |meter| read(&source, meter))?;
+    json.map(|json| PyBytes::new(py, &json)).map_err(|failure| failure.raise(name))
+}
 
 /// What `work` returns. Without the GIL; `progress` is called with the bytes read and the bytes there are.
 ///

@@ -23,23 +23,25 @@ struct Report {
     findings: Vec<Finding>,
 }
 
-/// The report of the capture at the path `source` ("-": standard input), as a JSON object.
+/// The report of the capture at the path `source` ("-": standard input), as a JSON object; `hot_calls`: time
+/// calls of one process within a second that count as many.
 #[pyfunction]
-#[pyo3(signature = (source, progress=None))]
+#[pyo3(signature = (source, progress=None, hot_calls=None))]
 pub(crate) fn explain<'py>(
     py: Python<'py>,
     source: PathBuf,
     progress: Option<&Bound<'py, PyAny>>,
+    hot_calls: Option<u64>,
 ) -> PyResult<Bound<'py, PyBytes>> {
-    let source = Source::new(source);
-    let name = source.to_string();
-    let report = background::run(py, progress, move |meter| read(&source, meter))?;
-    report.map(|json| PyBytes::new(py, &json)).map_err(|failure| failure.raise(name))
+    background::json(py, source, progress, move |source, meter| read(source, meter, hot_calls))
 }
 
-fn read(source: &Source, meter: &Arc<Meter>) -> Result<Vec<u8>, Failure> {
+fn read(source: &Source, meter: &Arc<Meter>, hot_calls: Option<u64>) -> Result<Vec<u8>, Failure> {
     let mut capture = source.open(meter)?;
     let mut diagnosis = Diagnosis::default();
+    if let Some(calls) = hot_calls {
+        diagnosis = diagnosis.with_hot_calls(calls);
+    }
     capture.visit(|item| {
         diagnosis.item(&item);
         ControlFlow::Continue(())

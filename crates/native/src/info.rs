@@ -56,10 +56,7 @@ pub(crate) fn info<'py>(
     source: PathBuf,
     progress: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<Bound<'py, PyBytes>> {
-    let source = Source::new(source);
-    let name = source.to_string();
-    let info = background::run(py, progress, move |meter| read(&source, meter))?;
-    info.map(|json| PyBytes::new(py, &json)).map_err(|failure| failure.raise(name))
+    background::json(py, source, progress, read)
 }
 
 fn read(source: &Source, meter: &Arc<Meter>) -> Result<Vec<u8>, Failure> {

@@ -1,6 +1,6 @@
 //! crash-bad-access: memory was read or written that the process may not use.
 
-use super::{Case, Verdict, confidence_in_user_space, confidence_of_told, may_be_harmless};
+use super::{Case, Verdict, confidence_in_user_space, may_be_harmless};
 use crate::episodes::Death;
 use crate::fault::Access;
 use crate::finding::{Facts, Severity};
@@ -13,7 +13,7 @@ const ID: &str = "crash-bad-access";
 /// page is filled in without a signal, so the fault may not be the cause: then it is a guess.
 pub fn claim(death: &Death, case: &Case<'_>) -> Option<Verdict> {
     if death.told().is_some() {
-        let confidence = confidence_of_told(death);
+        let confidence = death.recorded();
         return Some(Verdict { id: ID, severity: Severity::Error, confidence, facts: Facts::default() });
     }
     let fault = death.fault.filter(|_| death.signal != SIGBUS)?;

@@ -39,7 +39,7 @@ pub fn find(deaths: &[(&Deaths, Finding)]) -> Vec<Finding> {
     for one in deaths {
         let (group, finding) = one;
         // Whoever is killed by another process again and again is not crashing.
-        if group.first.signal == SIGKILL && group.first.sender.is_some() {
+        if group.shown.signal == SIGKILL && group.shown.sender.is_some() {
             continue;
         }
         let Some(same) = Same::of(finding) else { continue };
@@ -54,14 +54,17 @@ pub fn find(deaths: &[(&Deaths, Finding)]) -> Vec<Finding> {
 
 fn one_loop(same: &[&(&Deaths, Finding)]) -> Option<Finding> {
     let count: u64 = same.iter().map(|(deaths, _)| deaths.count).sum();
-    let (first, cause) = same.first().filter(|_| count >= LOOP)?;
+    let (_, cause) = same.first().filter(|_| count >= LOOP)?;
+    // Three deaths recorded to their ends make it a loop, whatever is missing of others.
+    let certain = same.iter().filter(|(_, finding)| finding.confidence == Confidence::Certain);
+    let sure: u64 = certain.map(|(deaths, _)| deaths.count - deaths.less_sure).sum();
     let mut times: Vec<u64> = same.iter().flat_map(|(deaths, _)| &deaths.times_ns).copied().collect();
     times.sort_unstable();
     let mut gaps: Vec<u64> = times.windows(2).map(|pair| pair[1] - pair[0]).collect();
     let mut finding = Finding {
         process: cause.process.clone(),
         container: cause.container.clone(),
-        confidence: Confidence::Certain,
+        confidence: if sure >= LOOP { Confidence::Certain } else { Confidence::Likely },
         ..Finding::of_capture("crash-loop", Severity::Critical)
     };
     let facts = &mut finding.facts;
@@ -75,7 +78,7 @@ fn one_loop(same: &[&(&Deaths, Finding)]) -> Option<Finding> {
     facts.set_known("lifetime_ns", cause.facts.get("lifetime_ns").or(cause.facts.get("after_exec_ns")).cloned());
     gaps.sort_unstable();
     facts.set_known("median_gap_ns", gaps.get(gaps.len() / 2).copied());
-    finding.evidence = super::death_evidence(&first.first);
+    finding.evidence = cause.evidence.clone();
     Some(finding)
 }
 

@@ -1,19 +1,23 @@
 //! crash-null-deref: a fault in the lowest 64 KiB, which nobody maps: a null pointer, or a field of
 //! what one points to.
 
-use super::{Case, Verdict, confidence_of_fault, confidence_of_told};
+use super::{Case, Verdict};
 use crate::episodes::Death;
 use crate::finding::{Facts, Severity};
 use crate::ledger::NULL_END;
 
 /// Claims deaths after such a fault; calls through a null pointer too.
 pub fn claim(death: &Death, _: &Case<'_>) -> Option<Verdict> {
-    let confidence = match (death.fault, death.told()) {
-        (Some(fault), _) if fault.address < NULL_END => confidence_of_fault(death),
-        (None, Some(told)) if told.address < NULL_END => confidence_of_told(death),
-        _ => return None,
-    };
-    Some(Verdict { id: "crash-null-deref", severity: Severity::Error, confidence, facts: Facts::default() })
+    let address = death.fault.map(|fault| fault.address).or(death.told().map(|told| told.address))?;
+    if address >= NULL_END {
+        return None;
+    }
+    Some(Verdict {
+        id: "crash-null-deref",
+        severity: Severity::Error,
+        confidence: death.recorded(),
+        facts: Facts::default(),
+    })
 }
 
 #[cfg(test)]

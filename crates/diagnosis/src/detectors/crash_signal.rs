@@ -35,7 +35,7 @@ pub fn verdict(death: &Death, case: &Case<'_>) -> Verdict {
     facts.set("cause_hint", cause_hint);
     let severity = if cause_hint == "killed" { Severity::Warning } else { Severity::Error };
     // That it died so is certain if the death was recorded; the hint says what may be behind it.
-    let confidence = if death.exit.is_some() { Confidence::Certain } else { Confidence::Likely };
+    let confidence = if death.exit.and(death.status).is_some() { Confidence::Certain } else { Confidence::Likely };
     Verdict { id: ID, severity, confidence, facts }
 }
 

@@ -26,7 +26,7 @@ use crate::ledger::{Deaths, KEPT, Ledger, ProgramUse};
 use crate::signal;
 use crate::state::{ContainerId, Containers};
 use crate::summary::Summary;
-use crate::vsyscall::Mode;
+use crate::vsyscall::{self, Mode};
 
 pub use capture_truncated::Damaged;
 pub use vsyscall_emulated_hot::DEFAULT_HOT_CALLS;
@@ -108,14 +108,14 @@ pub fn sort(findings: &mut [Finding]) {
 }
 
 fn death(deaths: &Deaths, case: &Case<'_>) -> Finding {
-    let first = &deaths.first;
+    let shown = &deaths.shown;
     let verdict =
-        DEATHS.iter().find_map(|claim| claim(first, case)).unwrap_or_else(|| crash_signal::verdict(first, case));
+        DEATHS.iter().find_map(|claim| claim(shown, case)).unwrap_or_else(|| crash_signal::verdict(shown, case));
     let Verdict { id, severity, confidence, facts } = verdict;
     // A fault that no detector of faults made the cause is not shown as if it were.
-    let explained = id != crash_signal::ID || first.signal == signal::SIGBUS;
-    let cause = if explained { first.clone() } else { Death { fault: None, mapping: None, ..first.clone() } };
-    let mut finding = about(id, severity, &first.process, first.container, case);
+    let explained = id != crash_signal::ID || shown.signal == signal::SIGBUS;
+    let cause = if explained { shown.clone() } else { Death { fault: None, mapping: None, ..shown.clone() } };
+    let mut finding = about(id, severity, &shown.process, shown.container, case);
     finding.confidence = confidence;
     finding.facts = death_facts(&cause, deaths);
     finding.facts.extend(facts);
@@ -156,6 +156,9 @@ fn delivery_evidence(delivery: &Delivery) -> Evidence {
 fn death_facts(death: &Death, deaths: &Deaths) -> Facts {
     let mut facts = Facts::default();
     facts.set("count", deaths.count);
+    if deaths.less_sure > 0 {
+        facts.set("less_sure", deaths.less_sure);
+    }
     facts.set("pids", deaths.pids.clone());
     let gaps: Vec<u64> = deaths.times_ns.windows(2).map(|pair| pair[1].saturating_sub(pair[0])).take(KEPT).collect();
     if !gaps.is_empty() {
@@ -183,14 +186,19 @@ fn death_facts(death: &Death, deaths: &Deaths) -> Facts {
             facts.set("fault_to_signal_ns", delivery.at.since(&fault.at));
             facts.set("events_between", delivery.at.event.saturating_sub(fault.at.event + 1));
         }
-        facts.extend(mapping_facts(death, fault.address));
+        // The page belongs to no process: that none had mapped it says nothing.
+        if !fault.in_vsyscall_page() {
+            facts.extend(mapping_facts(death, fault.address));
+        }
     }
     if let Some(told) = death.told() {
         facts.set("fault_address", address(told.address));
         facts.set("si_code", told.code());
-        facts.extend(mapping_facts(death, told.address));
-        // The kernel has looked it up.
-        facts.set("address_mapped", if told.mapped { "yes" } else { "no" });
+        if vsyscall::offset(told.address).is_none() {
+            facts.extend(mapping_facts(death, told.address));
+            // The kernel has looked it up.
+            facts.set("address_mapped", if told.mapped { "yes" } else { "no" });
+        }
     }
     let calls: Vec<serde_json::Value> = death
         .last_calls
@@ -234,9 +242,13 @@ fn death_evidence(death: &Death) -> Vec<Evidence> {
         evidence.push(fault.evidence());
     }
     evidence.extend(death.delivery.as_ref().map(delivery_evidence));
-    if let (Some(exit), Some(status)) = (death.exit, death.status) {
-        evidence.push(Evidence::new(exit, "procexit", format!("status={} exit_status={}", status.0, status.shown())));
-    }
+    evidence.extend(death.exit.map(|exit| {
+        let detail = death.status.map_or_else(
+            || "status=not recorded".into(),
+            |status| format!("status={} exit_status={}", status.0, status.shown()),
+        );
+        Evidence::new(exit, "procexit", detail)
+    }));
     evidence
 }
 
@@ -261,23 +273,8 @@ fn confidence_in_user_space(death: &Death) -> Confidence {
     if may_be_harmless(death) {
         Confidence::Possible
     } else if is_user_memory && !fault.is_protection_violation() {
-        confidence_of_fault(death).max(Confidence::Likely)
+        death.recorded().max(Confidence::Likely)
     } else {
-        confidence_of_fault(death)
-    }
-}
-
-/// How sure a death is that the signal's own address explains: the kernel says where the access was, but not
-/// what it was.
-fn confidence_of_told(death: &Death) -> Confidence {
-    if death.exit.is_some() { Confidence::Certain } else { Confidence::Likely }
-}
-
-/// How sure a death that a fault explains is: every step recorded, or one inferred.
-fn confidence_of_fault(death: &Death) -> Confidence {
-    match (&death.delivery, &death.exit) {
-        (Some(_), Some(_)) if !death.handler_ran => Confidence::Certain,
-        (None, None) => Confidence::Possible,
-        _ => Confidence::Likely,
+        death.recorded()
     }
 }

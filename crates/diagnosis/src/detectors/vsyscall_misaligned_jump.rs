@@ -2,7 +2,7 @@
 //! makes such a call: a wild jump, or return-oriented programming with an address that is the same
 //! on every machine.
 
-use super::{Case, Verdict, confidence_of_fault, touched_and_lived};
+use super::{Case, Verdict, touched_and_lived};
 use crate::episodes::Death;
 use crate::fault::{Access, Fault};
 use crate::finding::{Facts, Finding, Severity};
@@ -18,12 +18,7 @@ fn offset(fault: &Fault) -> Option<u64> {
 pub fn claim(death: &Death, _: &Case<'_>) -> Option<Verdict> {
     let mut facts = Facts::default();
     facts.set("offset", offset(&death.fault?)?);
-    Some(Verdict {
-        id: "vsyscall-misaligned-jump",
-        severity: Severity::Critical,
-        confidence: confidence_of_fault(death),
-        facts,
-    })
+    Some(Verdict { id: "vsyscall-misaligned-jump", severity: Severity::Critical, confidence: death.recorded(), facts })
 }
 
 /// Finds programs that did it and lived.

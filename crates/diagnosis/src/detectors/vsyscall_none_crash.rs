@@ -1,6 +1,6 @@
 //! vsyscall-none-crash: a fetch at an entry point of the vsyscall page, then SIGSEGV, then death.
 
-use super::{Case, Verdict, confidence_of_fault};
+use super::{Case, Verdict};
 use crate::episodes::{Death, Told};
 use crate::finding::{Confidence, Facts, Severity};
 use crate::signal::{SIGABRT, SIGSEGV};
@@ -21,11 +21,11 @@ pub fn claim(death: &Death, case: &Case<'_>) -> Option<Verdict> {
     let mut facts = Facts::default();
     facts.set("call", serde_json::json!(call));
     // Without the signal it may still be that the kernel emulated the call.
-    if death.delivery.is_some() || death.exit.is_some() {
+    if death.delivery.is_some() || death.status.is_some() {
         facts.set("vsyscall_mode", "none");
     }
     // An abort after the program caught the signal may have its own reason.
-    let confidence = if death.signal == SIGABRT { Confidence::Possible } else { confidence_of_fault(death) };
+    let confidence = if death.signal == SIGABRT { Confidence::Possible } else { death.recorded() };
     let severity = if confidence == Confidence::Possible { Severity::Warning } else { Severity::Critical };
     Some(Verdict { id: "vsyscall-none-crash", severity, confidence, facts })
 }
@@ -60,6 +60,8 @@ mod tests {
     #[test]
     fn a_death_without_its_signal_or_its_exit_is_less_sure() {
         let mut unseen = death(PAGE, ABSENT_FETCH);
+        unseen.status = None;
+        assert_eq!(case(Mode::None, |case| claim(&unseen, case)).expect("claimed").confidence, Confidence::Likely);
         unseen.exit = None;
         assert_eq!(case(Mode::None, |case| claim(&unseen, case)).expect("claimed").confidence, Confidence::Likely);
         unseen.delivery = None;

@@ -1,7 +1,7 @@
 //! vsyscall-read: the vsyscall page was read (or written), not called. Programs that look into it
 //! for functions die under `none` and `xonly`; scanners do it to find gadgets.
 
-use super::{Case, Verdict, confidence_of_fault, touched_and_lived};
+use super::{Case, Verdict, touched_and_lived};
 use crate::episodes::Death;
 use crate::fault::{Access, Fault};
 use crate::finding::{Facts, Finding, Severity};
@@ -17,7 +17,7 @@ pub fn claim(death: &Death, _: &Case<'_>) -> Option<Verdict> {
     Some(Verdict {
         id: "vsyscall-read",
         severity: Severity::Error,
-        confidence: confidence_of_fault(death),
+        confidence: death.recorded(),
         facts: Facts::default(),
     })
 }

@@ -2,16 +2,19 @@
 
 use super::{Case, touched_and_lived};
 use crate::episodes::Outcome;
+use crate::fault::Fault;
 use crate::finding::Finding;
 use crate::ledger::ProgramUse;
 
-/// Finds programs that did. If they died of it after all, the death is the finding.
+/// Finds programs that did. If they died of it after all, the death is the finding; a death in the
+/// handler of another fault is none of this one's.
 pub fn find(program: &ProgramUse, case: &Case<'_>) -> Option<Finding> {
     let touched = program.page_use.handled?;
     let fault = touched.first;
     let died_of_it = case.ledger.deaths().iter().any(|deaths| {
-        deaths.first.handler_ran
-            && deaths.first.container == program.container
+        let death = &deaths.shown;
+        death.fault.as_ref().is_some_and(Fault::in_vsyscall_page)
+            && death.container == program.container
             && deaths.pids.contains(&program.process.pid)
     });
     if died_of_it {

@@ -18,7 +18,7 @@ pub use threads::{MAX_THREADS, RecentCall, Threads, Touched};
 
 use crate::calls::{CompletedCall, OpenCall};
 use crate::episodes::{Death, Delivery, MappingCheck, Outcome, PageUse, Told};
-use crate::fault::{Access, Fault};
+use crate::fault::Fault;
 use crate::finding::{Evidence, Moment, ProcessRef, Relative};
 use crate::mode::ModeEvidence;
 use crate::signal::{self, SIGABRT, SIGBUS, SIGKILL, SIGSEGV, WaitStatus};
@@ -519,9 +519,9 @@ impl State {
 
     fn thread_exit(&mut self, event: &Event<'_>) {
         let tid = event.tid;
-        let status = event.params().ok().and_then(|params| params.signed(0)).map(WaitStatus);
-        let signal = status.map_or(0, WaitStatus::signal);
-        if signal::crash_name(signal).is_some() {
+        let status = event.params().ok().and_then(exit_status);
+        let signal = status.map_or_else(|| self.open_signal(tid), |status| Some(status.signal()));
+        if let Some(signal) = signal.filter(|signal| signal::crash_name(*signal).is_some()) {
             let key = self.known_process(tid);
             self.die(key, tid, signal, status, Some(Moment::of(event)));
         } else {
@@ -529,13 +529,26 @@ impl State {
         }
         let is_leader = self.processes.of(&self.threads, tid).is_some_and(|process| process.pid == tid);
         if is_leader {
-            let exited = status.filter(|status| status.signal() == 0 && status.0 >= 0).map(WaitStatus::shown);
+            let exited = status.filter(|status| status.signal() == 0).map(WaitStatus::shown);
             self.tell_page_use(tid, exited.map_or(Outcome::Gone, Outcome::Exited));
         }
         if let Some(key) = self.threads.remove(tid) {
             self.processes.left(key);
         }
         self.tell_evicted();
+    }
+
+    /// The signal that may have ended the thread `tid`, where no status tells: what it was last seen in. SIGKILL
+    /// tells only with its sender, since the kernel delivers it to the other threads of every process that exits.
+    fn open_signal(&self, tid: i64) -> Option<u8> {
+        let thread = self.threads.get(tid)?;
+        let process = thread.process.and_then(|key| self.processes.peek(key));
+        if thread.dying {
+            let delivery = process?.dying.filter(|dying| dying.at.tid == tid)?;
+            return (delivery.signal != SIGKILL || delivery.sender.is_some()).then_some(delivery.signal);
+        }
+        let has_lived = process.is_some_and(|process| process.page_use.is_some());
+        (!has_lived && thread.fault.as_ref().is_some_and(is_open_call)).then_some(SIGSEGV)
     }
 
     /// The process `key` dies of `signal`; `tid` is the thread in which that shows first.
@@ -656,11 +669,8 @@ impl State {
     /// In a capture that ends right behind a fetch in the vsyscall page, the signal that may have
     /// followed is missing.
     fn end_within_calls(&mut self) {
-        let is_call = |fault: &Fault| {
-            fault.access() == Access::Fetch && fault.vsyscall().is_some() && !fault.is_protection_violation()
-        };
         let mut last: Vec<i64> =
-            self.threads.iter().filter(|t| t.fault.as_ref().is_some_and(is_call)).map(|t| t.tid).collect();
+            self.threads.iter().filter(|t| t.fault.as_ref().is_some_and(is_open_call)).map(|t| t.tid).collect();
         last.sort_unstable();
         for tid in last {
             let key = self.known_process(tid);
@@ -670,6 +680,19 @@ impl State {
             }
         }
     }
+}
+
+/// Whether `fault` is a call into the vsyscall page that ends in SIGSEGV if the kernel does not have the page.
+fn is_open_call(fault: &Fault) -> bool {
+    fault.vsyscall().is_some() && !fault.is_protection_violation()
+}
+
+/// The wait status of a `procexit` event. The oldest have no parameters, and -1 stands for a status that was
+/// not known; newer ones give the signal by itself too, behind the status and the exit code.
+fn exit_status(params: Params<'_>) -> Option<WaitStatus> {
+    let [signal, core] = [2, 3].map(|at| params.unsigned(at).unwrap_or(0));
+    let by_signal = (1..0x7f).contains(&signal).then(|| signal.cast_signed() | i64::from(core > 0) << 7);
+    params.signed(0).filter(|status| *status >= 0).or(by_signal).map(WaitStatus)
 }
 
 fn base_name(path: &[u8]) -> &[u8] {
