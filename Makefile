@@ -73,7 +73,7 @@ lab-smoke: $(TOOLS_READY)  ## record one crash and one healthy program
 	$(BIN)/python -m traces.lab --smoke
 
 clean:  ## remove everything that make made
-	rm -rf .venv target build dist benchmarks/.cache traces/lab/.cache traces/lab/recorded analyzer/*.egg-info analyzer/scapscope/_native*.so
+	rm -rf .venv target build dist benchmarks/.cache analyzer/*.egg-info analyzer/scapscope/_native*.so
 	rm -rf .mypy_cache .pytest_cache .ruff_cache
 	find analyzer tests benchmarks -name __pycache__ -prune -exec rm -rf {} + 2>/dev/null || true
 

@@ -38,7 +38,7 @@ def accelerator(guest: Guest) -> tuple[str, ...]:
         if at_boot == boot_id:
             return KVM if found == "kvm" else EMULATED
     works = Path("/dev/kvm").exists() and _boots(guest)
-    CACHE.mkdir(exist_ok=True)
+    CACHE.mkdir(parents=True, exist_ok=True)
     known.write_text(f"{'kvm' if works else 'tcg'} {boot_id}")
     if not works:
         print(

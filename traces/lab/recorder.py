@@ -57,7 +57,7 @@ def record(scenarios: list[Scenario]) -> Iterator[Recording]:
     disk = guest.build()
     accel = machine.accelerator(disk)
     programs = _programs()
-    RECORDED.mkdir(exist_ok=True)
+    RECORDED.mkdir(parents=True, exist_ok=True)
     for parameters, group in boots(scenarios).items():
         left = group
         for attempt in range(1, ATTEMPTS + 1):
