@@ -10,6 +10,7 @@ import sys
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from traces.lab import recorder
 from traces.lab.places import CACHE, REPOSITORY, LabError
@@ -34,6 +35,8 @@ RECORDERS: dict[str, list[str] | None] = {
 # The vDSO makes no system call: no filter sees it.
 UNFILTERED = {"vdso-time", "vdso-clock_gettime"}
 SECONDS = 1
+# What a shell says of death by signal 11.
+SIGSEGV = 139
 
 
 @dataclass(frozen=True)
@@ -77,19 +80,23 @@ def _scenario(
     )
 
 
-def rates_of(kernel: str, name: str, watcher: str, ran: list[dict[str, str]]) -> list[Rate]:
+def rates_of(kernel: str, name: str, watcher: str, ran: list[dict[str, Any]]) -> list[Rate]:
     """Read what the programs printed: the median for each way."""
-    printed: dict[str, list[float]] = {}
+    printed: dict[str, list[float | None]] = {}
     for one in ran:
         way = one["command"].split("stress ")[1].split()[0]
         found = dict(word.split("=", 1) for word in one["output"].split() if "=" in word)
-        printed.setdefault(way, [])
-        if "per_second" in found:
-            printed[way].append(float(found["per_second"]))
-    return [
-        Rate(kernel, name, watcher, way, statistics.median(told) if told else None)
-        for way, told in printed.items()
-    ]
+        if one["status"] not in (0, SIGSEGV):
+            raise LabError(f"{one['command']} ended with status {one['status']}: {one['output'].strip()}")
+        printed.setdefault(way, []).append(float(found["per_second"]) if one["status"] == 0 else None)
+    return [Rate(kernel, name, watcher, way, _median(told)) for way, told in printed.items()]
+
+
+def _median(told: list[float | None]) -> float | None:
+    lived = [rate for rate in told if rate is not None]
+    if lived and len(lived) < len(told):
+        raise LabError("a program died in some runs only")
+    return statistics.median(lived) if lived else None
 
 
 def of_this_machine(runs: int) -> list[Rate]:
@@ -106,7 +113,8 @@ def of_this_machine(runs: int) -> list[Rate]:
                     str(programs / word) if (programs / word).exists() else word for word in line.split()
                 ]
                 done = subprocess.run(words, capture_output=True, text=True, check=False)
-                ran.append({"command": line, "output": done.stdout})
+                status = done.returncode if done.returncode >= 0 else 128 - done.returncode
+                ran.append({"command": line, "status": status, "output": done.stdout})
         rates += rates_of("this machine", name, "nobody", ran)
     return rates
 
@@ -123,12 +131,14 @@ def main() -> int:
     guest = ""
     try:
         for recording in recorder.record([one for *_, one in asked]):
+            if recording.failure is not None:
+                raise LabError(recording.failure)
             guest = f"{recording.machine['machine']}, {recording.machine['kernel']}"
             rates += rates_of(*labels[recording.scenario.name], recording.result["run"])
+        rates += of_this_machine(options.runs)
     except LabError as error:
         print(f"throughput: {error}", file=sys.stderr)
         return 3
-    rates += of_this_machine(options.runs)
     output = options.output or REPOSITORY / "docs/throughput.md"
     throughput_page.write(output, rates, guest, options.runs)
     print(f"Written to {output}", file=sys.stderr)
