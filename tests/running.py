@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from xml.etree import ElementTree
 
 
 def scapscope(
@@ -23,3 +24,8 @@ def scapscope(
     )
     out, err = (stream.decode("utf-8", "surrogateescape") for stream in (done.stdout, done.stderr))
     return subprocess.CompletedProcess(done.args, done.returncode, out, err)
+
+
+def parse_xml(text: str) -> ElementTree.Element:
+    """The root of a picture that scapscope drew; fails if it is not well-formed."""
+    return ElementTree.fromstring(text)  # noqa: S314 (what it drew itself)

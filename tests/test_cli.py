@@ -17,7 +17,7 @@ import pytest
 
 from running import scapscope
 
-COMMANDS = ("explain", "events", "info")
+COMMANDS = ("explain", "events", "info", "syscalls", "rates", "flame")
 
 
 def test_no_words_teach_the_words() -> None:
@@ -106,15 +106,19 @@ def test_a_file_name_cannot_steer_the_terminal(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_standard_input_is_as_good_as_a_file(command: str, redis_capture: Path) -> None:
-    from_file = scapscope(command, redis_capture, "--json")
+    form = [] if command == "flame" else ["--json"]
+    from_file = scapscope(command, redis_capture, *form)
     for content in (redis_capture.read_bytes(), gzip.decompress(redis_capture.read_bytes())):
-        piped = scapscope(command, "-", "--json", stdin=content)
+        piped = scapscope(command, "-", *form, stdin=content)
         assert (piped.returncode, piped.stderr) == (0, "")
         if command == "explain":
             assert json.loads(piped.stdout)["findings"] == json.loads(from_file.stdout)["findings"]
             assert json.loads(piped.stdout)["capture"]["path"] == "-"
-        if command == "events":
+        if command in ("events", "flame"):
             assert piped.stdout == from_file.stdout
+        if command in ("syscalls", "rates"):
+            told = "groups" if command == "syscalls" else "series"
+            assert json.loads(piped.stdout)[told] == json.loads(from_file.stdout)[told] != []
 
 
 def test_nothing_on_standard_input() -> None:
@@ -263,10 +267,17 @@ def test_a_report_for_a_folder_that_is_not_there(redis_capture: Path, tmp_path: 
     assert "no/report.txt: No such file or directory" in done.stderr
 
 
-@pytest.mark.parametrize("command", ["explain", "events"])
+@pytest.mark.parametrize("command", [c for c in COMMANDS if c != "info"])
 def test_a_reader_that_goes_away_is_no_error(command: str, redis_capture: Path) -> None:
     with subprocess.Popen(
-        [sys.executable, "-m", "scapscope", command, redis_capture, *(["--json"] * 1)],
+        [
+            sys.executable,
+            "-m",
+            "scapscope",
+            command,
+            redis_capture,
+            *([] if command == "flame" else ["--json"]),
+        ],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
     ) as running:

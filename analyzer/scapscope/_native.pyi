@@ -3,7 +3,19 @@
 from collections.abc import Callable
 from typing import Literal, TypedDict, final
 
-__all__ = ["ArrowStream", "CaptureError", "Event", "EventStream", "explain", "info"]
+__all__ = [
+    "ArrowStream",
+    "CallFilter",
+    "CaptureError",
+    "Event",
+    "EventStream",
+    "explain",
+    "flame_graph",
+    "info",
+    "rates",
+    "stacks",
+    "syscalls",
+]
 
 class CaptureError(Exception):
     """The input cannot be read as a capture; str() is one clear sentence saying why."""
@@ -13,6 +25,17 @@ class _Damage(TypedDict):
     offset: int
     expected: str
     found: str
+
+class CallFilter(TypedDict):
+    """Which system calls are asked for; None: it does not matter. Exists for type checkers only."""
+
+    calls: list[str] | None
+    pids: list[int] | None
+    tids: list[int] | None
+    comms: list[str] | None
+    containers: list[str] | None
+    since_ns: int | None
+    until_ns: int | None
 
 def explain(
     source: str,
@@ -26,6 +49,37 @@ def explain(
 
 def info(source: str, progress: Callable[[int, int | None], None] | None = None) -> bytes:
     """What the capture at the path `source` ("-": standard input) holds, as a JSON object."""
+
+def syscalls(
+    source: str,
+    by: Literal["capture", "container", "process", "thread"],
+    order: Literal["time", "calls", "errors", "usecs", "name"],
+    most: int | None,
+    asked: CallFilter,
+    progress: Callable[[int, int | None], None] | None = None,
+) -> bytes:
+    """The costs of the calls of the capture at `source`, of the first `most` groups, as a JSON object."""
+
+def rates(
+    source: str,
+    every_ns: int,
+    by: Literal["capture", "container", "process", "thread", "syscall"],
+    most: int | None,
+    asked: CallFilter,
+    progress: Callable[[int, int | None], None] | None = None,
+) -> bytes:
+    """The calls by intervals of `every_ns`, of the `most` frequent series, as a JSON object."""
+
+def stacks(
+    source: str, asked: CallFilter, progress: Callable[[int, int | None], None] | None = None
+) -> bytes:
+    """The costs of the calls as a tree of container, processes and thread, as a JSON object."""
+
+def flame_graph(stacks: list[tuple[str, int]], title: str, unit: str) -> bytes:
+    """The SVG of `stacks` (frames joined by ";", the outermost first), each with a weight in `unit`.
+
+    Raises OSError when all weights are 0.
+    """
 
 @final
 class Event:

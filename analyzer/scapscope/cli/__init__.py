@@ -14,14 +14,18 @@ from scapscope.cli.events import events
 from scapscope.cli.explain import explain
 from scapscope.cli.failure import Unwritable
 from scapscope.cli.findings import findings
+from scapscope.cli.flame import flame
 from scapscope.cli.info import info
+from scapscope.cli.rates import rates
 from scapscope.cli.rules import rules
+from scapscope.cli.syscalls import syscalls
 
 INTERRUPTED = 130
 _EPILOG = """
 \b
 Examples:
   scapscope explain redis.scap            why did it die, and what to do about it
+  scapscope syscalls redis.scap           what its system calls cost, as strace -c shows it
   sysdig --page-faults -w crash.scap      record such a capture (end it with Ctrl-C)
 
 \b
@@ -39,7 +43,7 @@ def cli() -> None:
     """Explain why a container crashed, or why it is slow, from a system-call capture (.scap)."""
 
 
-for _command in (explain, events, info, findings, rules):
+for _command in (explain, syscalls, rates, flame, events, info, findings, rules):
     cli.add_command(_command)
 
 

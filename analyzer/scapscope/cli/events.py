@@ -14,7 +14,7 @@ from scapscope.cli.durations import Duration
 from scapscope.cli.output import Output
 
 if TYPE_CHECKING:
-    from scapscope import Damage, Event
+    from scapscope import Event
 
 
 @click.command()
@@ -85,7 +85,7 @@ def events(
         failure.unreadable(trace, problem)
         sys.exit(failure.UNREADABLE)
     if capture.damage is not None:
-        click.echo(_warning(capture.damage), err=True)
+        failure.damaged(capture.damage, "The events before that are listed.")
 
 
 def _as_text(event: Event, local: bool) -> str:
@@ -103,13 +103,3 @@ def _as_text(event: Event, local: bool) -> str:
 def _as_json(event: Event) -> str:
     fields = ("number", "timestamp_ns", "cpu", "tid", "comm", "container_id", "direction", "type", "args")
     return json.dumps({name: getattr(event, name) for name in fields}) + "\n"
-
-
-def _warning(damage: Damage) -> str:
-    from scapscope.reports.page import printable
-
-    where = f"{damage.kind} at byte {damage.offset} of the uncompressed stream"
-    return printable(
-        f"scapscope: the capture is {where}: expected {damage.expected}, found {damage.found}. "
-        "The events before that are listed."
-    )

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from scapscope.cli import failure
-from scapscope.cli.output import Output, colour_option, wants_colour, width, write_file
+from scapscope.cli.output import colour_option, refuse_to_overwrite, wants_colour, width, write_answer
 from scapscope.cli.progress import ProgressBar
 
 if TYPE_CHECKING:
@@ -74,7 +72,7 @@ def explain(
     Exit status: 0 analysed, 1 --fail-on was reached, 2 usage, 3 a TRACE could not be read (the others
     are still analysed), 4 the report could not be written, 130 interrupted.
     """
-    _refuse_to_overwrite(output, traces)
+    refuse_to_overwrite(output, traces)
     reports = [report for path in traces if (report := _diagnose(path, hot_calls)) is not None]
     selected = [_select(report, container, pid) for report in reports]
     shown = [report.with_findings(_severe(report, min_severity)) for report in selected]
@@ -85,22 +83,11 @@ def explain(
         text = "".join(json.render(report, one_line=len(traces) > 1) for report in shown)
     else:
         text = _as_text(reports, shown, colour=output is None and wants_colour(colour))
-    if output is None or output == "-":
-        with Output() as out:
-            out.write(text)
-    else:
-        write_file(output, text)
+    write_answer(output, text)
     if len(reports) < len(traces):
         sys.exit(failure.UNREADABLE)
     if fail_on and any(finding.reaches(fail_on) for report in selected for finding in report.findings):
         sys.exit(_FAILED)
-
-
-def _refuse_to_overwrite(output: str | None, traces: tuple[str, ...]) -> None:
-    if output is None or not Path(output).exists():
-        return
-    if any(Path(path).exists() and os.path.samefile(path, output) for path in traces):  # noqa: PTH121
-        raise click.UsageError(f"-o {output} would overwrite the capture itself")
 
 
 def _diagnose(path: str, hot_calls: int | None) -> Report | None:

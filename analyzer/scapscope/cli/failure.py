@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 
 import click
+
+if TYPE_CHECKING:
+    from scapscope.report import Damage
 
 UNREADABLE = 3
 UNWRITABLE = 4
@@ -21,6 +24,15 @@ def unreadable(path: str, problem: Exception) -> None:
     message = str(problem)
     named = message if path == "-" or path in message else f"{path}: {message}"
     click.echo(f"scapscope: {printable(named)}\n{_TRY}", err=True)
+
+
+def damaged(damage: Damage, saved: str) -> None:
+    """Say on standard error where a capture stops making sense, and what of it was `saved`."""
+    from scapscope.reports.page import printable
+
+    where = f"{damage.kind} at byte {damage.offset} of the uncompressed stream"
+    expected = f"expected {damage.expected}, found {damage.found}"
+    click.echo(printable(f"scapscope: the capture is {where}: {expected}. {saved}"), err=True)
 
 
 class Unwritable(click.ClickException):

@@ -6,7 +6,8 @@ import errno
 import os
 import shutil
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any, TypeVar
 
 import click
@@ -77,13 +78,30 @@ class Output:
             raise Unwritable("standard output", problem) from None
 
 
-def write_file(path: str, text: str) -> None:
-    """Write `text` to the file at `path`, replacing what was there."""
+def refuse_to_overwrite(output: str | None, traces: Sequence[str]) -> None:
+    """A usage error if the file `output` is one of the captures."""
+    if output is None or not Path(output).exists():
+        return
+    if any(Path(path).exists() and os.path.samefile(path, output) for path in traces):  # noqa: PTH121
+        raise click.UsageError(f"-o {output} would overwrite the capture itself")
+
+
+def write_file(path: str, content: str | bytes) -> None:
+    """Write `content` to the file at `path`, replacing what was there."""
     try:
-        with open(path, "w", encoding="utf-8") as file:  # noqa: PTH123 (a device is a file too)
-            file.write(text)
+        with open(path, "wb") as file:  # noqa: PTH123 (a device is a file too)
+            file.write(content.encode() if isinstance(content, str) else content)
     except OSError as problem:
         raise Unwritable(path, problem) from None
+
+
+def write_answer(output: str | None, text: str) -> None:
+    """Write `text` to the file `output`, or to standard output if there is none or it is ``-``."""
+    if output is None or output == "-":
+        with Output() as out:
+            out.write(text)
+    else:
+        write_file(output, text)
 
 
 def _let_go_of_stdout() -> None:

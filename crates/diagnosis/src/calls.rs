@@ -13,6 +13,8 @@ use std::sync::LazyLock;
 
 use scapfile::{Event, schema, syscalls};
 
+use crate::state::ProcessKey;
+
 /// A system call without an event type of its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Generic {
@@ -104,6 +106,8 @@ pub struct CompletedCall<'a> {
     pub generic: Option<Generic>,
     /// Its enter event, if the capture has it.
     pub entered: Option<Entered>,
+    /// The process of its thread, if the capture has said which.
+    pub process: Option<ProcessKey>,
 }
 
 impl<'a> CompletedCall<'a> {
@@ -193,6 +197,8 @@ pub struct OpenCall {
     pub generic: Option<Generic>,
     /// The enter event.
     pub entered: Entered,
+    /// The process of the thread, if the capture has said which.
+    pub process: Option<ProcessKey>,
 }
 
 impl OpenCall {

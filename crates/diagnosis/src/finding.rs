@@ -132,6 +132,24 @@ pub struct ContainerRef {
     pub runtime: Option<&'static str>,
 }
 
+impl ContainerRef {
+    /// Whether people may call it `wanted`: the beginning of its id, its name, or its image, with or
+    /// without the tag.
+    #[must_use]
+    pub fn is_called(&self, wanted: &str) -> bool {
+        if wanted.is_empty() {
+            return false;
+        }
+        // Only the first 12 digits of an id are known; more may have been given.
+        self.id.starts_with(wanted)
+            || (wanted.len() > self.id.len() && wanted.starts_with(&self.id))
+            || self.name.as_deref() == Some(wanted)
+            || self.image.as_deref().is_some_and(|image| {
+                image == wanted || image.strip_prefix(wanted).is_some_and(|tag| tag.starts_with([':', '@']))
+            })
+    }
+}
+
 /// Named values; a fact that is not known is not there.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 #[serde(transparent)]

@@ -29,7 +29,9 @@ pub use finding::{Confidence, ContainerRef, Evidence, Facts, Finding, Moment, Pr
 pub use ledger::{Deaths, Ledger, Pace, ProgramUse, Single};
 pub use mode::KernelMode;
 pub use signal::WaitStatus;
-pub use state::{ContainerId, Containers, MAX_PROCESSES, MAX_THREADS, RecentCall, State};
+pub use state::{
+    ContainerId, Containers, MAX_PROCESSES, MAX_THREADS, Process, ProcessKey, ProgramKey, RecentCall, State,
+};
 pub use summary::Summary;
 pub use vsyscall::{Call, Mode, PAGE};
 
@@ -71,6 +73,17 @@ pub struct Omitted {
     pub happenings_omitted: u64,
     /// Processes whose calls for the time, start-up or waits for locks were not followed: too many at once.
     pub processes_unwatched: u64,
+}
+
+impl Omitted {
+    /// Notes that a block, or a part of one, was passed over.
+    pub fn note(&mut self, reason: SkipReason) {
+        match reason {
+            SkipReason::UnknownBlock => self.unknown_blocks += 1,
+            SkipReason::MalformedEvent | SkipReason::TooLarge => self.undecoded_events += 1,
+            SkipReason::MalformedList => self.malformed_lists += 1,
+        }
+    }
 }
 
 /// Everything the diagnosis has to say.
@@ -139,9 +152,7 @@ impl Diagnosis {
             Item::Process(process) => self.state.process(process),
             Item::Section(_) if self.summary.events() > 0 => self.end_section(),
             Item::Machine(machine) => self.machine = Some(machine.into()),
-            Item::Skipped(_, SkipReason::UnknownBlock) => self.omitted.unknown_blocks += 1,
-            Item::Skipped(_, SkipReason::MalformedEvent | SkipReason::TooLarge) => self.omitted.undecoded_events += 1,
-            Item::Skipped(_, SkipReason::MalformedList) => self.omitted.malformed_lists += 1,
+            Item::Skipped(_, reason) => self.omitted.note(*reason),
             _ => {}
         }
     }

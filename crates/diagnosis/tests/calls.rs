@@ -6,7 +6,7 @@ mod common;
 use std::io::Cursor;
 use std::ops::ControlFlow;
 
-use common::{EVENT_V2, EventWriter, section};
+use common::{event_at, section};
 use diagnosis::{OpenCall, State};
 use scapfile::{Capture, Item, schema};
 
@@ -46,10 +46,7 @@ impl Story {
     }
 
     fn at(mut self, timestamp_ns: u64, tid: i64, event_type: u16, params: &[&[u8]]) -> Self {
-        let mut event = EventWriter::new(EVENT_V2, event_type, params);
-        event.tid = tid;
-        event.timestamp_ns = timestamp_ns;
-        self.0.extend(event.block());
+        self.0.extend(event_at(timestamp_ns, tid, event_type, params));
         self
     }
 

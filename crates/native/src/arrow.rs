@@ -22,7 +22,7 @@ use scapfile::{Visit, schema};
 use crate::event::direction;
 use crate::selection::{Selected, Selection};
 use crate::stream::{DamageSlot, USED_UP};
-use crate::types::TYPES;
+use scapfile::types::TYPES;
 
 const UTC: &str = "UTC";
 /// Text in a batch beyond which it is handed over before it has all its rows: bounds the memory, and

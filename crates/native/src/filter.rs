@@ -1,10 +1,12 @@
 //! Turns the filters a user gives into a test for events.
 
+use diagnosis::ContainerRef;
+use profile::Within;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
 use crate::spelling;
-use crate::types::{TYPES, TypeKey};
+use scapfile::types::{TYPES, TypeKey};
 
 /// What an event must be to be selected; whatever is `None` does not matter.
 #[derive(Debug, Default)]
@@ -13,8 +15,7 @@ pub(crate) struct Filter {
     types: Option<Vec<bool>>,
     tids: Option<Vec<i64>>,
     containers: Option<Vec<String>>,
-    since_ns: Option<i64>,
-    until_ns: Option<i64>,
+    within: Within,
 }
 
 impl Filter {
@@ -30,8 +31,8 @@ impl Filter {
         since_ns: Option<i64>,
         until_ns: Option<i64>,
     ) -> PyResult<Self> {
-        let types = types.map(|names| wanted_types(&names)).transpose()?;
-        Ok(Self { types, tids, containers, since_ns, until_ns })
+        let types = types.map(|names| wanted_types(&names, "event type")).transpose()?;
+        Ok(Self { types, tids, containers, within: Within { since_ns, until_ns } })
     }
 
     /// Whether an event of this type, thread and time, `first_ns` being the capture's first, is wanted.
@@ -47,12 +48,7 @@ impl Filter {
         {
             return false;
         }
-        if self.since_ns.is_none() && self.until_ns.is_none() {
-            return true;
-        }
-        let after_first = i128::from(timestamp_ns) - i128::from(first_ns);
-        self.since_ns.is_none_or(|since| i128::from(since) <= after_first)
-            && self.until_ns.is_none_or(|until| after_first <= i128::from(until))
+        self.within.holds(timestamp_ns, first_ns)
     }
 
     /// Whether it matters in which container an event happened.
@@ -61,41 +57,34 @@ impl Filter {
         self.containers.is_some()
     }
 
-    /// Whether an event in this container is wanted: by the beginning of its id, by its name, or by its
-    /// image, with or without the tag.
-    pub(crate) fn accepts_container(&self, id: &str, name: Option<&str>, image: Option<&str>) -> bool {
-        let Some(containers) = &self.containers else { return true };
-        containers.iter().filter(|wanted| !wanted.is_empty()).any(|wanted| {
-            let wanted = wanted.as_str();
-            // Only the first 12 digits of an id are known; more may have been given.
-            id.starts_with(wanted)
-                || (wanted.len() > id.len() && wanted.starts_with(id))
-                || name == Some(wanted)
-                || image.is_some_and(|image| {
-                    image == wanted || image.strip_prefix(wanted).is_some_and(|tag| tag.starts_with([':', '@']))
-                })
-        })
+    /// Whether an event in this container is wanted.
+    pub(crate) fn accepts_container(&self, container: &ContainerRef) -> bool {
+        self.containers.as_ref().is_none_or(|wanted| wanted.iter().any(|wanted| container.is_called(wanted)))
     }
 }
 
-fn wanted_types(names: &[String]) -> PyResult<Vec<bool>> {
+/// By type key: whether it is among `names`.
+///
+/// # Errors
+/// `ValueError` for a name that no event has; names near to it are given. `kind`: what it was taken for.
+pub(crate) fn wanted_types(names: &[String], kind: &str) -> PyResult<Vec<bool>> {
     let mut wanted = vec![false; TYPES.names().len()];
     for name in names {
         let Some(key) = TYPES.find(name).and_then(|key| usize::try_from(key).ok()) else {
-            return Err(PyValueError::new_err(unknown_type(name)));
+            return Err(PyValueError::new_err(unknown_type(name, kind)));
         };
         wanted[key] = true;
     }
     Ok(wanted)
 }
 
-fn unknown_type(name: &str) -> String {
+fn unknown_type(name: &str, kind: &str) -> String {
     let near = spelling::near(name, TYPES.names().iter().copied());
     match near.split_last() {
-        None => format!("there is no event type {name:?}"),
-        Some((only, [])) => format!("there is no event type {name:?}; did you mean {only}?"),
+        None => format!("there is no {kind} {name:?}"),
+        Some((only, [])) => format!("there is no {kind} {name:?}; did you mean {only}?"),
         Some((last, others)) => {
-            format!("there is no event type {name:?}; did you mean {} or {last}?", others.join(", "))
+            format!("there is no {kind} {name:?}; did you mean {} or {last}?", others.join(", "))
         }
     }
 }

@@ -15,7 +15,7 @@ use crate::error::Failure;
 use crate::event::direction;
 use crate::input::{Meter, Source};
 use crate::summary::CaptureObject;
-use crate::types::TYPES;
+use scapfile::types::TYPES;
 
 #[derive(Serialize)]
 struct Info {

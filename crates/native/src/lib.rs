@@ -12,11 +12,12 @@ mod filter;
 mod handover;
 mod info;
 mod input;
+
 mod selection;
 mod spelling;
 mod stream;
 mod summary;
-mod types;
+mod tallies;
 
 use pyo3::prelude::*;
 
@@ -35,4 +36,6 @@ mod _native {
     use crate::info::info;
     #[pymodule_export]
     use crate::stream::EventStream;
+    #[pymodule_export]
+    use crate::tallies::{flame_graph, rates, stacks, syscalls};
 }

@@ -8,7 +8,7 @@ use scapfile::{Capture, Damage, Item, Visit, schema};
 
 use crate::event;
 use crate::filter::Filter;
-use crate::types::{TYPES, TypeKey};
+use scapfile::types::{TYPES, TypeKey};
 
 /// The selected events of a capture that is being read.
 pub(crate) struct Selection {
@@ -125,7 +125,7 @@ impl Verdicts {
             return *accepted;
         }
         let known = self.hindsight.as_ref().unwrap_or(present).containers().show(id);
-        let accepted = filter.accepts_container(&known.id, known.name.as_deref(), known.image.as_deref());
+        let accepted = filter.accepts_container(&known);
         // A container that is refused at present may yet turn out to have the name asked for.
         if (accepted || self.hindsight.is_some()) && self.settled.len() < MOST_VERDICTS {
             self.settled.insert(id, accepted);

@@ -19,6 +19,7 @@ pub mod schema;
 mod sniff;
 mod source;
 pub mod syscalls;
+pub mod types;
 
 pub use block::{BlockKind, ListKind};
 pub use capture::{Capture, OpenError, Visit};

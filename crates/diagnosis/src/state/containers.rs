@@ -141,9 +141,14 @@ impl Containers {
     /// All containers, in the order of their ids.
     #[must_use]
     pub fn all(&self) -> Vec<ContainerRef> {
-        let mut ids: Vec<ContainerId> = self.known.keys().copied().collect();
+        let mut ids: Vec<ContainerId> = self.ids().collect();
         ids.sort_unstable();
         ids.into_iter().map(|id| self.show(id)).collect()
+    }
+
+    /// The ids of all containers.
+    pub fn ids(&self) -> impl Iterator<Item = ContainerId> {
+        self.known.keys().copied()
     }
 
     /// Makes the container known, by its id alone if there is nothing else.

@@ -12,7 +12,7 @@ use std::mem;
 use scapfile::{Event, Params, ProcessEntry, schema};
 
 pub use containers::{ContainerId, Containers};
-pub use processes::{MAX_PROCESSES, Process};
+pub use processes::{MAX_PROCESSES, Process, ProcessKey, ProgramKey};
 pub use roles::Role;
 pub use threads::{MAX_THREADS, RecentCall, Threads, Touched};
 
@@ -25,7 +25,7 @@ use crate::mode::ModeEvidence;
 use crate::signal::{self, SIGABRT, SIGBUS, SIGKILL, SIGSEGV, WaitStatus};
 use kills::{Kill, Kills, Victim};
 use mappings::Mappings;
-use processes::{Named, ProcessKey, Processes};
+use processes::{Named, Processes};
 use roles::Roles;
 use threads::Pending;
 
@@ -81,6 +81,20 @@ impl State {
     #[must_use]
     pub fn container(&self, tid: i64) -> Option<ContainerId> {
         self.processes.of(&self.threads, tid)?.container
+    }
+
+    /// What the process `key` runs now: a name for it that an execve changes. `None`: it is gone.
+    #[inline]
+    #[must_use]
+    pub fn program(&self, key: ProcessKey) -> Option<ProgramKey> {
+        self.processes.program(key)
+    }
+
+    /// The process of thread `tid`, as far as it is known now.
+    #[must_use]
+    pub fn process_of(&self, tid: i64) -> Option<(ProcessKey, &Process)> {
+        let key = self.threads.get(tid)?.process?;
+        Some((key, self.processes.peek(key)?))
     }
 
     /// The containers seen so far.
@@ -161,7 +175,7 @@ impl State {
         }
         if duty.is_more() {
             self.more(event);
-            return call.filter(|call| !self.is_childs_side(call));
+            return call.filter(|call| !self.is_childs_side(call)).map(|call| self.settled(call));
         }
         call
     }
@@ -193,19 +207,25 @@ impl State {
         } else {
             thread.fault_was_resolved();
         }
-        if let Some((kind, call)) = of_nobody.zip(call.as_ref()) {
-            self.call_of_nobody(kind, call);
+        if let Some((kind, call)) = of_nobody.zip(call.as_mut()) {
+            call.process = Some(self.call_of_nobody(kind, call));
         }
         call
     }
 
     /// A call of a thread whose process is not known: it gets one of its own if the call tells something.
     #[cold]
-    fn call_of_nobody(&mut self, kind: Kind, call: &CompletedCall<'_>) {
+    fn call_of_nobody(&mut self, kind: Kind, call: &CompletedCall<'_>) -> ProcessKey {
         let key = self.known_process(call.tid());
         if let Some(activity) = self.processes.activity(key) {
             activity.note(kind, call, None, &mut self.rooms);
         }
+        key
+    }
+
+    /// With the process that the thread is of after this call, which may be what bound it to that.
+    fn settled<'a>(&self, call: CompletedCall<'a>) -> CompletedCall<'a> {
+        CompletedCall { process: self.threads.get(call.tid()).and_then(|thread| thread.process), ..call }
     }
 
     /// A new thread begins with the exit of the call that its parent makes.

@@ -213,10 +213,18 @@ impl Process {
 }
 
 /// Where a process is kept. A key outlives its process: it then leads nowhere.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct ProcessKey {
     slot: u32,
     generation: u32,
+}
+
+/// A process from its begin or an execve to its end or the next execve.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct ProgramKey {
+    process: ProcessKey,
+    /// The event with which it began; 0 if that is not in the capture.
+    event: u64,
 }
 
 #[derive(Debug)]
@@ -253,10 +261,20 @@ impl Processes {
     }
 
     /// The process `key`, to be looked at.
+    #[inline]
     #[must_use]
     pub fn peek(&self, key: ProcessKey) -> Option<&Process> {
         let slot = self.slots.get(key.slot as usize).filter(|slot| slot.generation == key.generation)?;
         Some(&slot.process)
+    }
+
+    /// What the process `key` runs now.
+    #[inline]
+    #[must_use]
+    pub fn program(&self, key: ProcessKey) -> Option<ProgramKey> {
+        let process = self.peek(key)?;
+        let begin = process.exec.or(process.born);
+        Some(ProgramKey { process: key, event: begin.map_or(0, |begin| begin.event) })
     }
 
     /// The process of thread `tid`, if it is known.

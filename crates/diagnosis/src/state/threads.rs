@@ -163,7 +163,8 @@ impl Thread {
         }
         if event.is_exit() {
             let generic = open.map_or(generic, |open| open.generic);
-            return Some(CompletedCall { exit: event, generic, entered: open.map(|open| open.entered) });
+            let entered = open.map(|open| open.entered);
+            return Some(CompletedCall { exit: event, generic, entered, process: self.process });
         }
         self.within_call = true;
         self.given = if keeps_given { Given::of(event) } else { Given::Nothing };
@@ -193,12 +194,8 @@ impl Thread {
     pub fn open_call(&self) -> Option<OpenCall> {
         let &RecentCall { event, timestamp_ns, event_type, generic } =
             self.recent.newest().filter(|_| self.within_call)?;
-        Some(OpenCall {
-            tid: self.tid,
-            event_type,
-            generic,
-            entered: Entered { event, timestamp_ns, given: self.given },
-        })
+        let entered = Entered { event, timestamp_ns, given: self.given };
+        Some(OpenCall { tid: self.tid, event_type, generic, entered, process: self.process })
     }
 
     /// The last system calls, oldest first.

@@ -3,19 +3,21 @@
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
-use scapfile::{Event, schema, syscalls};
+use crate::event::Event;
+use crate::{schema, syscalls};
 
 /// The name of an event type that is newer than this program.
 const UNKNOWN: &str = "unknown";
 
 /// All names of events, each once.
-pub(crate) static TYPES: LazyLock<Types> = LazyLock::new(Types::read);
+pub static TYPES: LazyLock<Types> = LazyLock::new(Types::read);
 
 /// Position of a name in [`Types::names`].
-pub(crate) type TypeKey = i16;
+pub type TypeKey = i16;
 
 /// The names of events: those of the event table, and those of system calls without a type of their own.
-pub(crate) struct Types {
+#[derive(Debug)]
+pub struct Types {
     names: Vec<&'static str>,
     of_type: Vec<TypeKey>,
     of_call: Vec<TypeKey>,
@@ -42,28 +44,50 @@ impl Types {
     }
 
     /// All names, in the order of their keys.
-    pub(crate) fn names(&self) -> &[&'static str] {
+    #[must_use]
+    pub fn names(&self) -> &[&'static str] {
         &self.names
     }
 
     /// The key of the event's name.
     #[inline]
-    pub(crate) fn key(&self, event: &Event<'_>) -> TypeKey {
-        let of_type = self.of_type.get(usize::from(event.event_type)).copied().unwrap_or_default();
-        if !event.is_generic() {
-            return of_type;
-        }
-        let code = event.params().ok().and_then(|params| params.unsigned(0));
-        code.and_then(|code| self.of_call.get(usize::try_from(code).ok()?)).copied().unwrap_or(of_type)
+    #[must_use]
+    pub fn key(&self, event: &Event<'_>) -> TypeKey {
+        let code = || u16::try_from(event.params().ok()?.unsigned(0)?).ok();
+        self.key_of(event.event_type, if event.is_generic() { code() } else { None })
+    }
+
+    /// The key of the name of events of this type; of a generic event, with the code of its call.
+    #[inline]
+    #[must_use]
+    pub fn key_of(&self, event_type: u16, code: Option<u16>) -> TypeKey {
+        let call = code.and_then(|code| self.of_call.get(usize::from(code)));
+        call.or_else(|| self.of_type.get(usize::from(event_type))).copied().unwrap_or_default()
     }
 
     /// The name that a key stands for.
-    pub(crate) fn name(&self, key: TypeKey) -> &'static str {
+    #[must_use]
+    pub fn name(&self, key: TypeKey) -> &'static str {
         usize::try_from(key).ok().and_then(|key| self.names.get(key)).copied().unwrap_or(UNKNOWN)
     }
 
     /// The key of a name, if any event has it.
-    pub(crate) fn find(&self, name: &str) -> Option<TypeKey> {
+    #[must_use]
+    pub fn find(&self, name: &str) -> Option<TypeKey> {
         self.names.iter().position(|known| *known == name).and_then(|key| TypeKey::try_from(key).ok())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_generic_event_has_the_key_of_its_call() {
+        let name = |event_type, code| TYPES.name(TYPES.key_of(event_type, code));
+        assert_eq!((name(1, Some(11)), name(0, Some(47))), ("time", "gettimeofday"));
+        assert_eq!((name(1, None), name(1, Some(0)), name(1, Some(u16::MAX))), ("syscall", "syscall", "syscall"));
+        assert_eq!((name(307, None), name(103, None), name(u16::MAX, None)), ("openat", "openat", "unknown"));
+        assert_eq!(TYPES.find("openat"), Some(TYPES.key_of(307, None)), "all ages of an event share its name");
     }
 }
