@@ -6,7 +6,7 @@ use std::cmp::Ordering;
 
 use rustc_hash::FxHashMap;
 
-use crate::activity::{LockWaits, Startup, TimeUse, Told};
+use crate::activity::{Account, LockWaits, Startup, TimeUse};
 use crate::episodes::{Death, Emulated, PageUse, Touched};
 use crate::fault::{Access, Fault};
 use crate::finding::ProcessRef;
@@ -135,7 +135,7 @@ pub struct Pace {
 }
 
 impl Pace {
-    fn add(&mut self, told: Told, process: ProcessRef) {
+    fn add(&mut self, told: Account, process: ProcessRef) {
         let took_ns = [told.took_ns, told.futex_ns];
         self.waits += told.waits;
         if let Some(startup) = told.startup {
@@ -264,7 +264,7 @@ const ONLY_WAITING: usize = 128;
 
 impl Ledger {
     /// Notes what the system calls of a process amount to.
-    pub fn activity(&mut self, told: Told, process: ProcessRef, container: Option<ContainerId>) {
+    pub fn activity(&mut self, told: Account, process: ProcessRef, container: Option<ContainerId>) {
         let program = Program::of(&process, container);
         if let Some(at) = self.pace_index.get(&program) {
             return self.paces[*at].add(told, process);

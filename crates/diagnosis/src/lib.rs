@@ -20,7 +20,7 @@ mod vsyscall;
 use scapfile::{Damage, Item, MachineInfo, SkipReason};
 use serde::Serialize;
 
-pub use activity::{EmptyEntry, Histogram, Kept, LockWaits, Peak, Room, Startup, TimeCall, TimeUse, Told};
+pub use activity::{Account, EmptyEntry, Histogram, Kept, LockWaits, Peak, Room, Startup, TimeCall, TimeUse};
 pub use calls::{CompletedCall, Entered, Generic, LockWait, OpenCall};
 pub use detectors::{DEFAULT_HOT_CALLS, Damaged};
 pub use episodes::{Death, Delivery, Emulated, MappingCheck, Outcome, PageUse, Touched};

@@ -82,7 +82,7 @@ pub struct Activity {
 
 /// The same, told of a process that ends.
 #[derive(Debug, Clone)]
-pub struct Told {
+pub struct Account {
     /// System calls that it came back from.
     pub calls: u64,
     /// How long they took, where that was recorded.
@@ -175,11 +175,11 @@ impl Activity {
 
     /// Tells everything, and begins anew.
     #[must_use]
-    pub fn tell(&mut self) -> Option<Box<Told>> {
+    pub fn tell(&mut self) -> Option<Box<Account>> {
         let told = std::mem::take(self);
         told.is_remarkable().then(|| {
             let startup = told.startup.map(Kept::release);
-            Box::new(Told {
+            Box::new(Account {
                 calls: told.calls,
                 took_ns: told.took_ns,
                 futex_ns: told.futex_ns,

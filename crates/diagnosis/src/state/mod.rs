@@ -16,7 +16,7 @@ pub use processes::{MAX_PROCESSES, Process, ProcessKey, ProgramKey};
 pub use roles::Role;
 pub use threads::{MAX_THREADS, RecentCall, Threads, Touched};
 
-use crate::activity::{Activity, EmptyEntry, Kind, Kinds, Rooms, Startup, Told};
+use crate::activity::{Account, Activity, EmptyEntry, Kind, Kinds, Rooms, Startup};
 use crate::calls::{CompletedCall, OpenCall};
 use crate::episodes::{Death, Delivery, MappingCheck, Outcome, PageUse};
 use crate::fault::Fault;
@@ -51,7 +51,7 @@ pub enum Happening {
     /// It is gone, or has become another program, after it used the vsyscall page and lived.
     PageUse(Box<PageUse>, Box<ProcessRef>, Option<ContainerId>),
     /// The same, after its system calls amounted to something.
-    Activity(Box<Told>, Box<ProcessRef>, Option<ContainerId>),
+    Activity(Box<Account>, Box<ProcessRef>, Option<ContainerId>),
 }
 
 /// Everything alive, at the present event.
@@ -692,7 +692,7 @@ impl State {
         process: &Process,
         tid: i64,
         page_use: Option<Box<PageUse>>,
-        activity: Option<Box<Told>>,
+        activity: Option<Box<Account>>,
     ) -> Vec<Happening> {
         let shown = || Box::new(self.show(process, tid));
         let page_use = page_use.map(|page_use| Happening::PageUse(page_use, shown(), process.container));
