@@ -174,10 +174,15 @@ impl Story {
         self
     }
 
-    /// FUTEX_WAIT_PRIVATE at an address, for as long as it holds `value`.
+    /// FUTEX_WAIT_PRIVATE at an address, for as long as it holds `value`: a microsecond.
     pub fn futex(self, tid: i64, address: u64, value: u64, result: i64) -> Self {
+        self.futex_for(1000, tid, address, value, result)
+    }
+
+    /// The same, for `took_ns`.
+    pub fn futex_for(self, took_ns: u64, tid: i64, address: u64, value: u64, result: i64) -> Self {
         let given: [&[u8]; 3] = [&address.to_le_bytes(), &128u16.to_le_bytes(), &value.to_le_bytes()];
-        self.took(1000, tid, FUTEX, &given, &[&result.to_le_bytes()])
+        self.took(took_ns, tid, FUTEX, &given, &[&result.to_le_bytes()])
     }
 
     /// stat of a path, with this result.
