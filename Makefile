@@ -21,10 +21,10 @@ PYTHON_READY := .venv/.python
 COMMAND_READY := .venv/.command
 TOOLS_READY := .venv/.tools
 
-.PHONY: help demo test lint format bench clean
+.PHONY: help demo test lint format bench throughput lab lab-smoke clean
 
 help:  ## list the targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 demo: $(COMMAND_READY)  ## set up .venv/bin/scapscope and explain why a container crashed
 	@$(BIN)/scapscope explain traces/none-docker-redis.scap
@@ -40,7 +40,7 @@ test: $(TOOLS_READY)  ## run every test, Rust's and Python's
 lint: $(TOOLS_READY)  ## check style and types: ruff, mypy, yamllint, luacheck, rules, rustfmt, clippy
 	@tools/check-requirements rust-lint
 	@tools/debian-packages lua-check
-	@if command -v luacheck; then cd chisels && luacheck --quiet .; fi
+	@if command -v luacheck; then luacheck --quiet --config chisels/.luacheckrc chisels tests/lua; fi
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
@@ -58,8 +58,22 @@ bench: $(TOOLS_READY)  ## measure speed and memory against sysdig on large captu
 	@tools/debian-packages sysdig pigz isal
 	$(BIN)/python -m benchmarks
 
+LAB_PACKAGES := mmdebstrap genext2fs debian-archive-keyring qemu-system-x86 dietlibc-dev
+
+throughput: $(TOOLS_READY)  ## measure in the lab how often a program gets the time, by which way
+	@tools/debian-packages $(LAB_PACKAGES)
+	$(BIN)/python -m benchmarks.throughput
+
+lab: $(TOOLS_READY)  ## record the captures again in a virtual machine: all, or SCENARIO=name; KEEP=yes puts them into traces/
+	@tools/debian-packages $(LAB_PACKAGES)
+	$(BIN)/python -m traces.lab $(if $(KEEP),--keep) $(SCENARIO)
+
+lab-smoke: $(TOOLS_READY)  ## record one crash and one healthy program
+	@tools/debian-packages $(LAB_PACKAGES)
+	$(BIN)/python -m traces.lab --smoke
+
 clean:  ## remove everything that make made
-	rm -rf .venv target build dist benchmarks/.cache analyzer/*.egg-info analyzer/scapscope/_native*.so
+	rm -rf .venv target build dist benchmarks/.cache traces/lab/.cache traces/lab/recorded analyzer/*.egg-info analyzer/scapscope/_native*.so
 	rm -rf .mypy_cache .pytest_cache .ruff_cache
 	find analyzer tests benchmarks -name __pycache__ -prune -exec rm -rf {} + 2>/dev/null || true
 

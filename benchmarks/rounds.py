@@ -16,6 +16,9 @@ SYSDIG_FILTER = "evt.type=page_fault and evt.arg.addr startswith FFFFFFFFFF600"
 # A finding that scapscope must make on a load, or it was fast at something else.
 EXPECTED_FINDING = {"fault-storm": "vsyscall-emulated-hot", "mixed": "vsyscall-none-crash"}
 SAMPLING_SECONDS = 0.001
+# Times that vsyscall_diag may take as long as an empty chisel with the same filter.
+CHISEL_LIMIT = 1.5
+REPOSITORY = Path(__file__).resolve().parent.parent
 
 
 class WrongAnswer(Exception):  # noqa: N818 - says what is so
@@ -85,10 +88,25 @@ class Table:
 
 
 @dataclass
+class ChiselTable:
+    """What a chisel took on one plain file, and an empty one with the same filter."""
+
+    load: str
+    chisel: Contender
+    empty: Contender
+
+    @property
+    def ratio(self) -> float:
+        """Times that the chisel took as long as the empty one."""
+        return self.chisel.median / self.empty.median
+
+
+@dataclass
 class Results:
     """All that was measured."""
 
     tables: list[Table]
+    chisels: list[ChiselTable]
     startup: list[Contender]
     runs: int
     versions: dict[str, str]
@@ -97,6 +115,7 @@ class Results:
 def measure(files: list[Capture], scapscope: str, small: Path, runs: int) -> Results:
     """Measure all programs on all files, and the start of scapscope on a small capture."""
     tables = []
+    chisels = [measure_chisel(capture, runs) for capture in files] if shutil.which("sysdig") else []
     for capture in files:
         check_answer(scapscope, capture)
         for gzipped in (False, True):
@@ -115,7 +134,27 @@ def measure(files: list[Capture], scapscope: str, small: Path, runs: int) -> Res
     take_turns(startup, max(runs, 5) * 4, "start")
     for contender in startup:
         contender.weigh()
-    return Results(tables, startup, runs, versions(scapscope))
+    return Results(tables, chisels, startup, runs, versions(scapscope))
+
+
+def measure_chisel(capture: Capture, runs: int) -> ChiselTable:
+    """Measure vsyscall_diag on the plain file against an empty chisel with the same filter."""
+    file = str(capture.plain)
+    chisel = Contender("vsyscall_diag", run_chisel("vsyscall_diag", file))
+    empty = Contender("an empty chisel, same filter", run_chisel("empty", file))
+    said = subprocess.run(chisel.command, capture_output=True, text=True, check=False).stdout
+    if EXPECTED_FINDING[capture.load] not in said:
+        raise WrongAnswer(
+            f"{capture.load}: vsyscall_diag should find {EXPECTED_FINDING[capture.load]}: {said[:500]}"
+        )
+    take_turns([chisel, empty], runs, f"{capture.load}, chisels")
+    return ChiselTable(capture.load, chisel, empty)
+
+
+def run_chisel(name: str, file: str) -> list[str]:
+    """Give the command that runs a chisel of this repository."""
+    folders = ";".join(str(REPOSITORY / folder) for folder in ("tests/lua", "chisels"))
+    return ["env", f"SYSDIG_CHISEL_DIR={folders}", "sysdig", "-r", file, "-c", name]
 
 
 def on_plain(scapscope: str, path: Path) -> list[Contender]:

@@ -1,13 +1,15 @@
 -- Sums up the system calls of a capture as `strace -c` does, and says which paths calls failed on.
 
+local Arguments = require("scapscope.arguments")
 local CallCosts = require("scapscope.call_costs")
-local Containers = require("scapscope.containers")
+local Capture = require("scapscope.capture")
 local Durations = require("scapscope.durations")
+local Event = require("scapscope.event")
+local event_types = require("scapscope.event_types")
 local help = require("scapscope.help")
-local known = require("scapscope.known")
-local not_calls = require("scapscope.not_calls")
 local output = require("scapscope.output")
 local report = require("scapscope.call_costs_report")
+local subjects = require("scapscope.subjects")
 
 description = help.description(
 	"Sums up the system calls of a capture as `strace -c` does: share of the time, seconds, microseconds per "
@@ -21,103 +23,75 @@ category = "Performance"
 
 args = { help.argument("by", "string", "capture, or process for a table each (default capture)") }
 
--- Processes that get a table, and failing paths shown.
+-- Processes that get a table; JSON has all.
 local PROCESSES = 10
-local PATHS = 10
 
-local CLONES = { clone = true, clone3 = true, fork = true, vfork = true }
 -- What the parameter is called that holds the path, in one event or another.
-local PATH_FIELDS = {
-	"evt.arg.name", "evt.arg.path", "evt.arg.pathname", "evt.arg.filename", "evt.arg.oldpath", "evt.arg.target",
-}
+local PATHS = { "name", "path", "pathname", "filename", "oldpath", "target" }
 
-local by = output.choice({ "capture", "process" })
-local fields, path_fields = {}, {}
--- Of events that belong to none, as sysdig has it.
-local NO_THREAD = -1
-local costs, durations, containers, started
+local arguments = Arguments.new("syscall_summary", { "capture", "process" })
+local event, capture, costs, durations
 -- The present event.
 local at = {}
 
 function on_set_arg(_, value)
-	return by:set(value, "syscall_summary", "")
-end
-
-local function names()
-	return { comm = known(evt.field(fields.comm)), container = Containers.id(evt.field(fields.container)) }
+	return arguments:take(value)
 end
 
 function on_init()
-	for name, field in pairs({
-		pid = "proc.pid", tid = "thread.tid", comm = "proc.name", container = "container.id",
-		container_name = "container.name", image = "container.image", runtime = "container.type",
-		direction = "evt.dir", result = "evt.rawres", errno = "evt.res",
-	}) do
-		fields[name] = chisel.request_field(field)
+	local fields = { errno = "evt.res" }
+	for _, name in ipairs(PATHS) do
+		fields[name] = "evt.arg." .. name
 	end
-	for index, field in ipairs(PATH_FIELDS) do
-		path_fields[index] = chisel.request_field(field)
-	end
+	event, capture, durations = Event.new(fields), Capture.new(), Durations.new()
+	costs = CallCosts.new(function() return event:names() end)
 	chisel.set_filter("syscall.type exists")
-	costs, durations, containers, started = CallCosts.new(names), Durations.new(), Containers.new(), false
 	return true
 end
 
 function on_capture_start()
-	started = true
-	containers:learn_table(sysdig.get_container_table)
+	capture:start()
 	return true
 end
 
 local function path()
-	for _, field in ipairs(path_fields) do
-		local text = known(evt.field(field))
+	for _, name in ipairs(PATHS) do
+		local text = event:text(name)
 		if text then
 			return text
 		end
 	end
 end
 
-local function no_call(kind, tid)
-	if kind == "container" then
-		containers:learn(evt.field(fields.container), evt.field(fields.container_name), evt.field(fields.image),
-			evt.field(fields.runtime))
-	elseif kind == "procexit" then
-		durations:forget(tid)
-		if by.chosen == "process" and tid == (evt.field(fields.pid) or tid) then
-			costs:finish(tid)
-		end
-	end
-end
-
 local function exit_of(kind, tid)
-	local result = evt.field(fields.result)
-	if CLONES[kind] and result == 0 then
-		-- The child's side of a call that its parent makes.
+	if event:is_birth(kind) then
 		return
 	end
-	local pid = by.chosen == "process" and (evt.field(fields.pid) or tid) or nil
+	local result = event:get("result")
 	local failed = result ~= nil and result < 0
+	local pid = arguments.chosen == "process" and event:pid(tid) or nil
 	costs:call(kind, durations:exit(tid, kind, at), failed, pid)
-	if failed then
-		local failed_path = path()
-		if failed_path then
-			costs:failure(kind, failed_path, known(evt.field(fields.errno)) or "?")
-		end
-	elseif pid and (kind == "execve" or kind == "execveat") then
-		costs:finish(pid)
+	local failed_path = failed and path()
+	if failed_path then
+		costs:failure(kind, failed_path, event:text("errno") or "?")
+	elseif pid and event:is_exec(kind) then
+		costs.accounts:finish(pid)
 	end
 end
 
 function on_event()
+	if capture:is_next_section() then
+		costs.accounts:finish_all()
+		durations = Durations.new()
+	end
 	local kind = evt.get_type()
-	local tid = evt.field(fields.tid) or NO_THREAD
-	if not_calls[kind] then
-		no_call(kind, tid)
+	local tid = event:tid()
+	if event_types.NO_CALL[kind] then
+		capture:no_call(kind, event, durations, costs.accounts)
 		return true
 	end
 	at.s, at.ns = evt.get_ts()
-	if evt.field(fields.direction) == ">" then
+	if event:is_enter() then
 		durations:enter(tid, kind, at.s, at.ns)
 	else
 		exit_of(kind, tid)
@@ -126,50 +100,53 @@ function on_event()
 end
 
 local function print_account(account, process)
-	local container = process and containers:show(process.names.container)
-	if sysdig.get_output_format() == "json" then
-		for _, one in ipairs((CallCosts.sorted(account))) do
-			print(report.call_json(one, process, container))
-		end
-	else
-		output.print(process and { report.title(process, container) } or {})
-		output.print(report.table(account))
-		print("")
-	end
+	local container = process and capture.containers:show(process.container)
+	output.print(process and { subjects.text(process, container) } or {})
+	output.print(report.table(account))
+	print("")
 end
 
 local function print_processes()
 	local accounts = costs:by_process()
-	local json = sysdig.get_output_format() == "json"
-	for index, account in ipairs(accounts) do
-		if json or index <= PROCESSES then
-			print_account(account.process, account.process)
-		end
+	for index = 1, math.min(#accounts, PROCESSES) do
+		print_account(accounts[index], accounts[index])
 	end
 	local more = #accounts - PROCESSES + costs.left_out
-	if more > 0 and not json then
-		print(string.format("... and %d more processes that spent less time in calls", more))
+	if more > 0 then
+		print(string.format("... and %d more processes", more))
 		print("")
 	end
 end
 
--- sysdig calls this a second time if reading ended with an error, and also when the chisel could not start.
-function on_capture_end()
-	if not started then
-		return
-	end
-	started = false
-	containers:learn_table(sysdig.get_container_table)
-	if by.chosen == "process" then
+local function print_text()
+	if arguments.chosen == "process" then
 		print_processes()
 	else
 		print_account(costs.whole)
 	end
-	if sysdig.get_output_format() == "json" then
-		for _, failure in ipairs((costs:top_failures(math.huge))) do
-			print(report.failure_json(failure))
+	output.print(report.failures(costs:sorted_failures(), costs.other_failures))
+end
+
+local function print_json()
+	local accounts = arguments.chosen == "process" and costs:by_process() or { costs.whole }
+	for _, account in ipairs(accounts) do
+		local process = account.pid and account
+		local container = process and capture.containers:show(process.container)
+		for _, one in ipairs((CallCosts.sorted(account))) do
+			print(report.call_json(one, process, container))
 		end
+	end
+	for _, failure in ipairs(costs:sorted_failures()) do
+		print(report.failure_json(failure))
+	end
+end
+
+function on_capture_end(ts_s)
+	if not capture:finish(ts_s) then
+		return
+	elseif output.is_json() then
+		print_json()
 	else
-		output.print(report.failures(costs:top_failures(PATHS)))
+		print_text()
 	end
 end

@@ -1,14 +1,14 @@
 -- Shows which processes ask the kernel for the time, how often, and what that costs.
 
+local Arguments = require("scapscope.arguments")
 local CallTimes = require("scapscope.call_times")
-local Containers = require("scapscope.containers")
+local Capture = require("scapscope.capture")
 local Durations = require("scapscope.durations")
+local Event = require("scapscope.event")
+local event_types = require("scapscope.event_types")
 local help = require("scapscope.help")
-local known = require("scapscope.known")
-local not_calls = require("scapscope.not_calls")
 local output = require("scapscope.output")
 local report = require("scapscope.call_times_report")
-local Ticks = require("scapscope.ticks")
 
 description = help.description(
 	"Shows how often each process enters the kernel for the time (time, gettimeofday, clock_gettime, getcpu), "
@@ -27,107 +27,54 @@ args = {
 	help.argument("output", "string", "table or json (default table; json with -j)"),
 }
 
-local TIME_CALLS = { time = true, gettimeofday = true, clock_gettime = true, getcpu = true }
-local CLONES = { clone = true, clone3 = true, fork = true, vfork = true }
-
-local format = output.choice({ "table", "json" })
-local fields = {}
--- Of events that belong to none, as sysdig has it.
-local NO_THREAD = -1
-local interval, times, durations, containers, ticks, started
+local arguments = Arguments.new("time_calls", { "table", "json" }, "a number of seconds")
+local event, capture, times, durations, interval_s
 -- The present time call.
 local at = {}
 
--- An argument is known by what it looks like, not by its place.
 function on_set_arg(_, value)
-	local number = value:match("^%d+$") and tonumber(value)
-	if number and number > 0 then
-		interval = number
-		return true
-	end
-	return format:set(value, "time_calls", "a number of seconds, ")
-end
-
-local function names()
-	return { comm = known(evt.field(fields.comm)), container = Containers.id(evt.field(fields.container)) }
+	return arguments:take(value)
 end
 
 function on_init()
-	for name, field in pairs({
-		pid = "proc.pid", tid = "thread.tid", comm = "proc.name", container = "container.id",
-		container_name = "container.name", image = "container.image", runtime = "container.type",
-		direction = "evt.dir", result = "evt.rawres",
-	}) do
-		fields[name] = chisel.request_field(field)
-	end
+	event, capture, durations = Event.new(), Capture.new(), Durations.new()
+	times = CallTimes.new(function() return event:names() end)
 	chisel.set_filter("evt.dir = < or evt.type in (time, gettimeofday, clock_gettime, getcpu, procexit, container)")
-	times, durations, containers, started = CallTimes.new(names), Durations.new(), Containers.new(), false
 	return true
 end
 
 function on_capture_start()
-	started = true
-	containers:learn_table(sysdig.get_container_table)
-	if interval or sysdig.is_live() then
-		interval = interval or 1
-		ticks = Ticks.new(interval)
-		chisel.set_interval_s(interval)
-	end
+	interval_s = arguments.number or (sysdig.is_live() and 1 or nil)
+	capture:start(interval_s)
 	return true
-end
-
-local function no_call(kind, tid)
-	if kind == "container" then
-		containers:learn(evt.field(fields.container), evt.field(fields.container_name), evt.field(fields.image),
-			evt.field(fields.runtime))
-	elseif kind == "procexit" then
-		durations:forget(tid)
-		if tid == (evt.field(fields.pid) or tid) then
-			times:finish(tid)
-		end
-	end
 end
 
 local function time_call(kind, tid)
 	at.s, at.ns = evt.get_ts()
-	if evt.field(fields.direction) == ">" then
+	if event:is_enter() then
 		durations:enter(tid, kind, at.s, at.ns)
 	else
-		local process = times:call(evt.field(fields.pid) or tid)
+		local process = times:call(event:pid(tid))
 		times:time_call(process, kind, durations:exit(tid, kind, at), at)
 	end
 end
 
 local function other_call(kind, tid)
-	if CLONES[kind] and evt.field(fields.result) == 0 then
-		-- The child's side of a call that its parent makes.
+	if event:is_birth(kind) then
 		return
 	end
-	local pid = evt.field(fields.pid) or tid
+	local pid = event:pid(tid)
 	times:call(pid)
-	if (kind == "execve" or kind == "execveat") and evt.field(fields.result) == 0 then
-		times:finish(pid)
+	if event:is_exec(kind) then
+		times.accounts:finish(pid)
 	end
-end
-
-function on_event()
-	local kind = evt.get_type()
-	local tid = evt.field(fields.tid) or NO_THREAD
-	if TIME_CALLS[kind] then
-		time_call(kind, tid)
-	elseif not_calls[kind] then
-		no_call(kind, tid)
-	else
-		other_call(kind, tid)
-	end
-	return true
 end
 
 local function print_rows(rows, case)
 	for _, row in ipairs(rows) do
-		row.container = containers:show(row.names.container)
+		row.container = capture.containers:show(row.process and row.process.container)
 	end
-	if format:get() == "json" then
+	if output.is_json(arguments.chosen) then
 		for _, row in ipairs(rows) do
 			print(report.json(row, case))
 		end
@@ -136,41 +83,65 @@ local function print_rows(rows, case)
 	end
 end
 
--- ts_s: when it ends; remark: what to say besides.
-local function print_tick(ts_s, remark)
-	local rows = times:rows("tick")
-	if format:get() ~= "json" then
-		print(os.date("!%Y-%m-%d %H:%M:%S UTC", ts_s) .. remark)
+local function heading(text)
+	if not output.is_json(arguments.chosen) then
+		print(text)
 	end
-	print_rows(rows, {
-		which = "tick", calls_key = "tick_calls", total = times.tick_total, timestamp = ts_s,
-		rate = function(row) return math.floor(row.tick.calls / interval) end,
+end
+
+-- s: when it ends; remark: what to say besides.
+local function print_tick(s, remark)
+	heading(output.clock(s) .. remark)
+	print_rows(times:rows("tick"), {
+		which = "tick", calls_key = "tick_calls", total = times.tick_total, timestamp = s,
+		rate = function(row) return math.floor(row.tick.calls / interval_s) end,
 		containers_wanted = sysdig.is_print_container_data(),
 	})
 	times:next_tick()
 end
 
+local function end_section(next_s)
+	if interval_s then
+		print_tick(capture.ticks:restart(next_s), ", end of a capture in this file")
+	end
+	times.accounts:finish_all()
+	durations = Durations.new()
+end
+
+function on_event()
+	if capture:is_next_section() then
+		end_section((evt.get_ts()))
+	end
+	local kind = evt.get_type()
+	local tid = event:tid()
+	if event_types.TIME[kind] then
+		time_call(kind, tid)
+	elseif event_types.NO_CALL[kind] then
+		capture:no_call(kind, event, durations, times.accounts)
+	else
+		other_call(kind, tid)
+	end
+	return true
+end
+
 function on_interval(ts_s)
-	local ended_s = ticks:ended(ts_s)
+	if capture:is_next_section() then
+		end_section(ts_s)
+	end
+	local ended_s = capture:interval_ended(ts_s)
 	if ended_s then
-		containers:learn_table(sysdig.get_container_table)
 		print_tick(ended_s, "")
 	end
 	return true
 end
 
--- sysdig calls this a second time if reading ended with an error, and also when the chisel could not start.
 function on_capture_end(ts_s)
-	if not started then
+	if not capture:finish(ts_s) then
 		return
 	end
-	started = false
-	containers:learn_table(sysdig.get_container_table)
-	if interval then
+	if interval_s then
 		print_tick(ts_s, ", end of the capture")
-		if format:get() ~= "json" then
-			print("Totals")
-		end
+		heading("Totals")
 	end
 	print_rows(times:rows("all"), {
 		which = "all", calls_key = "calls", total = times.total, rate = CallTimes.rate,

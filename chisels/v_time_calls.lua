@@ -1,6 +1,12 @@
 -- A csysdig view: which processes enter the kernel for the time, how often, and what it costs.
 
-view_info = {
+local view = require("scapscope.view")
+
+local function latency(name, description, aggregation)
+	return { name = name, field = "evt.latency", description = description, colsize = 10, aggregation = aggregation }
+end
+
+view_info = view.of_processes({
 	id = "time_calls",
 	name = "Time System Calls",
 	description = "System calls that ask for the time (time, gettimeofday, clock_gettime, getcpu), by process. On a"
@@ -11,73 +17,12 @@ view_info = {
 		"One program or image only: its libc is old or static, or it asks for a clock that the vDSO does not serve.",
 		"Captures of current drivers have no enter events: then AVG TIME and MAX TIME mean nothing.",
 	},
-	tags = { "Default" },
-	view_type = "table",
 	filter = "evt.type in (time, gettimeofday, clock_gettime, getcpu) and evt.dir = <",
-	applies_to = {
-		"", "container.id", "proc.pid", "proc.name", "thread.tid", "thread.nametid", "k8s.pod.id", "k8s.ns.id",
-	},
-	use_defaults = true,
 	drilldown_target = "syscalls",
+	heading = "CALLS",
+	what = "Calls",
 	columns = {
-		{ name = "NA", field = "proc.pid", is_key = true },
-		{
-			name = "CALLS",
-			field = "evt.count",
-			description = "Calls during the sample interval. On trace files, in the whole file.",
-			colsize = 10,
-			aggregation = "SUM",
-			is_sorting = true,
-		},
-		{
-			name = "CALLS/S",
-			field = "evt.count",
-			description = "Calls per second.",
-			colsize = 10,
-			aggregation = "TIME_AVG",
-		},
-		{
-			name = "AVG TIME",
-			field = "evt.latency",
-			description = "Mean time from enter to exit of a call.",
-			colsize = 10,
-			aggregation = "AVG",
-		},
-		{
-			name = "MAX TIME",
-			field = "evt.latency",
-			description = "Longest time from enter to exit of a call.",
-			colsize = 10,
-			aggregation = "MAX",
-		},
-		{ name = "PID", field = "proc.pid", description = "Process id.", colsize = 8 },
-		{
-			tags = { "containers" },
-			name = "Container ID",
-			field = "container.id",
-			description = "Id of the container, known before its name; host for a process of the host.",
-			colsize = 13,
-		},
-		{
-			tags = { "containers" },
-			name = "Container",
-			field = "container.name",
-			description = "Name of the container.",
-			colsize = 20,
-		},
-		{
-			tags = { "containers" },
-			name = "Image",
-			field = "container.image",
-			description = "Image of the container.",
-			colsize = 24,
-		},
-		{
-			name = "Command",
-			field = "proc.exeline",
-			description = "Command line of the process.",
-			aggregation = "MAX",
-			colsize = 0,
-		},
+		latency("AVG TIME", "Mean time from enter to exit of a call.", "AVG"),
+		latency("MAX TIME", "Longest time from enter to exit of a call.", "MAX"),
 	},
-}
+})

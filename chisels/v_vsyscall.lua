@@ -1,6 +1,9 @@
 -- A csysdig view: which processes fault in the vsyscall page, how often, and how.
 
-view_info = {
+local page = require("scapscope.page")
+local view = require("scapscope.view")
+
+view_info = view.of_processes({
 	id = "vsyscall",
 	name = "Vsyscall Page",
 	description = "Page faults in the vsyscall page (0xffffffffff600000), by process. Each is a call of gettimeofday"
@@ -12,32 +15,11 @@ view_info = {
 			.. " INSTRUCTION_FETCH the page was read.",
 		"For a verdict with its evidence, run the chisel: sysdig -r crash.scap -c vsyscall_diag",
 	},
-	tags = { "Default" },
-	view_type = "table",
-	filter = "evt.type = page_fault and evt.arg.addr startswith FFFFFFFFFF600",
-	applies_to = {
-		"", "container.id", "proc.pid", "proc.name", "thread.tid", "thread.nametid", "k8s.pod.id", "k8s.ns.id",
-	},
-	use_defaults = true,
+	filter = "evt.type = page_fault and evt.arg.addr startswith " .. page.PREFIX,
 	drilldown_target = "threads",
+	heading = "FAULTS",
+	what = "Faults in the page",
 	columns = {
-		{ name = "NA", field = "proc.pid", is_key = true },
-		{
-			name = "FAULTS",
-			field = "evt.count",
-			description = "Faults in the page during the sample interval. On trace files, in the whole file.",
-			colsize = 10,
-			aggregation = "SUM",
-			is_sorting = true,
-		},
-		{
-			name = "FAULTS/S",
-			field = "evt.count",
-			description = "Faults in the page per second.",
-			colsize = 10,
-			aggregation = "TIME_AVG",
-		},
-		{ name = "PID", field = "proc.pid", description = "Process id.", colsize = 8 },
 		{
 			name = "ADDRESS",
 			field = "evt.arg.addr",
@@ -52,33 +34,5 @@ view_info = {
 			colsize = 66,
 			aggregation = "MAX",
 		},
-		{
-			tags = { "containers" },
-			name = "Container ID",
-			field = "container.id",
-			description = "Id of the container, known before its name; host for a process of the host.",
-			colsize = 13,
-		},
-		{
-			tags = { "containers" },
-			name = "Container",
-			field = "container.name",
-			description = "Name of the container, as far as it was known at the fault.",
-			colsize = 20,
-		},
-		{
-			tags = { "containers" },
-			name = "Image",
-			field = "container.image",
-			description = "Image of the container, as far as it was known at the fault.",
-			colsize = 24,
-		},
-		{
-			name = "Command",
-			field = "proc.exeline",
-			description = "Command line of the process.",
-			aggregation = "MAX",
-			colsize = 0,
-		},
 	},
-}
+})

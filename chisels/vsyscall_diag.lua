@@ -3,20 +3,21 @@
 -- The events come from sysdig; scapscope/watch.lua says which, scapscope/state.lua what they mean.
 
 local access = require("scapscope.access")
-local Containers = require("scapscope.containers")
+local Arguments = require("scapscope.arguments")
+local Capture = require("scapscope.capture")
+local Event = require("scapscope.event")
+local event_types = require("scapscope.event_types")
 local findings = require("scapscope.findings")
 local help = require("scapscope.help")
-local known = require("scapscope.known")
 local Ledger = require("scapscope.ledger")
 local Mode = require("scapscope.mode")
-local not_calls = require("scapscope.not_calls")
 local output = require("scapscope.output")
 local page = require("scapscope.page")
 local report = require("scapscope.report")
+local Results = require("scapscope.results")
 local signals = require("scapscope.signals")
 local State = require("scapscope.state")
 local summary = require("scapscope.summary")
-local Ticks = require("scapscope.ticks")
 local Watch = require("scapscope.watch")
 
 description = help.description(
@@ -38,72 +39,47 @@ args = {
 -- Seconds between the reports of a live capture.
 local INTERVAL_S = 5
 
-local hot_calls = findings.DEFAULT_HOT_CALLS
-local format = output.choice({ "story", "table", "json" })
+local arguments = Arguments.new("vsyscall_diag", { "story", "table", "json" }, "a number of calls per second")
+local event, capture, results
+-- Of the section being read.
+local state, ledger, mode, watch
+-- page_faults: there was one; told: that there was none has been told.
+local page_faults, told
 
-local fields = {}
--- Of events that belong to none, as sysdig has it.
-local NO_THREAD = -1
-local state, ledger, mode, watch, containers, ticks
--- page_faults: there was one; ended: on_capture_end was called; told: its absence was reported.
-local page_faults, started, ended, told
-
--- An argument is known by what it looks like, not by its place.
 function on_set_arg(_, value)
-	local number = value:match("^%d+$") and tonumber(value)
-	if number and number > 0 then
-		hot_calls = number
-		return true
-	end
-	return format:set(value, "vsyscall_diag", "a number of calls per second, ")
+	return arguments:take(value)
 end
 
 local function identify()
-	return {
-		comm = known(evt.field(fields.comm)), exe = known(evt.field(fields.exe)),
-		container = Containers.id(evt.field(fields.container)), vpid = evt.field(fields.vpid),
-	}
+	local comm, container = event:names()
+	return { comm = comm, exe = event:text("exe"), container = container, vpid = event:get("vpid") }
 end
 
-local function start()
-	ledger, mode, containers, ticks = Ledger.new(), Mode.new(), Containers.new(), Ticks.new(INTERVAL_S)
-	watch = Watch.new(chisel.set_filter)
+local function start_section()
+	ledger, mode, watch = Ledger.new(), Mode.new(), Watch.new(chisel.set_filter)
 	state = State.new(ledger, mode, watch, identify)
-	page_faults, started, ended, told = false, false, false, false
 end
 
 function on_init()
-	for name, field in pairs({
-		tid = "thread.tid", pid = "proc.pid", comm = "proc.name", exe = "proc.exe", container = "container.id",
-		container_name = "container.name", image = "container.image", runtime = "container.type",
-		address = "evt.arg.addr", error = "evt.rawarg.error", signal = "evt.arg.sig", sender = "evt.rawarg.spid",
-		target_pid = "evt.rawarg.pid", target_tid = "evt.rawarg.tid", vpid = "proc.vpid",
-		status = "evt.rawarg.status", direction = "evt.dir", result = "evt.rawres",
-	}) do
-		fields[name] = chisel.request_field(field)
-	end
-	start()
+	event, capture, results = Event.new({
+		exe = "proc.exe", vpid = "proc.vpid", address = "evt.arg.addr", error = "evt.rawarg.error",
+		signal = "evt.arg.sig", sender = "evt.rawarg.spid", target_pid = "evt.rawarg.pid",
+		target_tid = "evt.rawarg.tid", status = "evt.rawarg.status",
+	}), Capture.new(), Results.new()
+	page_faults, told = false, false
+	start_section()
 	return true
 end
 
 function on_capture_start()
-	if started then
-		start()
-	end
-	started = true
-	containers:learn_table(sysdig.get_container_table)
-	if sysdig.is_live() then
-		chisel.set_interval_s(INTERVAL_S)
-	end
+	capture:start(sysdig.is_live() and INTERVAL_S or nil)
 	return true
 end
 
 local function page_fault(tid, pid)
-	if not page_faults then
-		page_faults = true
-		watch:page_faults_seen()
-	end
-	local address, error = evt.field(fields.address), evt.field(fields.error)
+	page_faults = true
+	watch:page_faults_seen()
+	local address, error = event:get("address"), event:get("error")
 	local offset = address and page.offset(address)
 	local wanted = offset or watch:sees_all_of(tid, pid)
 	if address and error and wanted and access.read(error).user then
@@ -112,37 +88,34 @@ local function page_fault(tid, pid)
 end
 
 local function signal_delivered(tid, pid)
-	local signal = evt.field(fields.signal)
+	local signal = event:get("signal")
 	-- A thread that is watched shows its other signals too.
 	if signals.IS_DEADLY[signal or ""] then
-		local sender = evt.field(fields.sender)
+		local sender = event:get("sender")
 		state:signal(tid, pid, signal, sender and sender > 0 and sender or nil, evt.get_num(), evt.get_ts())
 	end
 end
 
 local function program_call(kind, tid, pid)
-	if evt.field(fields.direction) ~= "<" or evt.field(fields.result) ~= 0 then
-		state:call(tid)
-	elseif kind == "execve" or kind == "execveat" then
-		state:exec(tid, pid)
-	else
-		state:call(tid)
-		if tid == pid then
-			state:born(pid)
-		end
+	if event:is_exec(kind) then
+		return state:exec(tid, pid)
+	end
+	state:call(tid)
+	if event:is_birth(kind) and tid == pid then
+		state:born(pid)
 	end
 end
 
 -- Who sends whom a signal stands in the enter event, or in newer exit events behind the result.
 local function kill(kind, tid)
 	state:call(tid)
-	local result, signal = evt.field(fields.result), evt.field(fields.signal)
-	local target = evt.field(kind == "tkill" and fields.target_tid or fields.target_pid)
-	if evt.field(fields.direction) == "<" and result and result < 0 then
+	local result, signal = event:get("result"), event:get("signal")
+	local target = event:get(kind == "tkill" and "target_tid" or "target_pid")
+	if event:get("direction") == "<" and result and result < 0 then
 		state.kills:failed(tid)
 	elseif target and signals.IS_DEADLY[signal or ""] then
 		local s, ns = evt.get_ts()
-		state.kills:note(target, signal, tid, Containers.id(evt.field(fields.container)), { s = s, ns = ns })
+		state.kills:note(target, signal, tid, event:container_id(), { s = s, ns = ns })
 	end
 end
 
@@ -150,82 +123,84 @@ local handle = {
 	page_fault = page_fault,
 	signaldeliver = signal_delivered,
 	procexit = function(tid, pid)
-		state:exit(tid, pid, evt.field(fields.status), evt.get_num(), evt.get_ts())
+		state:exit(tid, pid, event:get("status"), evt.get_num(), evt.get_ts())
 	end,
-	container = function()
-		containers:learn(evt.field(fields.container), evt.field(fields.container_name), evt.field(fields.image),
-			evt.field(fields.runtime))
-	end,
+	container = function() capture:container_event(event) end,
 }
-for _, kind in ipairs({ "execve", "execveat", "clone", "clone3", "fork", "vfork" }) do
-	handle[kind] = function(tid, pid)
-		program_call(kind, tid, pid)
+for _, kinds in ipairs({ event_types.EXEC, event_types.CLONE }) do
+	for kind in pairs(kinds) do
+		handle[kind] = function(tid, pid) program_call(kind, tid, pid) end
 	end
 end
+for kind in pairs(event_types.KILL) do
+	handle[kind] = function(tid) kill(kind, tid) end
+end
 
-for _, kind in ipairs({ "kill", "tkill", "tgkill" }) do
-	handle[kind] = function(tid)
-		kill(kind, tid)
-	end
+-- Judges what was seen since this was done last.
+local function judge()
+	results:add(ledger, mode:infer(), arguments.number or findings.DEFAULT_HOT_CALLS, capture.containers)
+end
+
+local function end_section()
+	state:finish()
+	judge()
+	start_section()
 end
 
 function on_event()
-	local tid = evt.field(fields.tid) or NO_THREAD
+	if capture:is_next_section() then
+		end_section()
+	end
+	local tid = event:tid()
 	local kind = evt.get_type()
 	local handler = handle[kind]
 	if handler then
-		handler(tid, state:pid_of(tid) or evt.field(fields.pid) or tid)
-	elseif not not_calls[kind] then
+		handler(tid, state:pid_of(tid) or event:pid(tid))
+	elseif not event_types.NO_CALL[kind] then
 		state:call(tid)
 	end
 	return true
 end
 
--- Reports what the ledger has.
 local function tell()
 	local filter = sysdig.get_filter()
-	local case = {
-		ledger = ledger, mode = mode:infer(), hot_calls = hot_calls, page_faults = page_faults, filter = filter,
-		-- Those that the user's filter keeps away may have been recorded.
-		no_page_faults = not page_faults and not told and filter == "",
-		source = sysdig.get_evtsource_name(), containers_wanted = sysdig.is_print_container_data(),
-	}
-	told = true
-	local found, unexplained = findings.all(case)
-	case.unexplained = unexplained
-	for _, finding in ipairs(found) do
-		finding.container = containers:show(finding.process and finding.process.container)
+	-- Page faults that the user's filter keeps away may have been recorded.
+	if not page_faults and not told and filter == "" then
+		results:no_page_faults()
 	end
-	report.print(found, case, format:get())
-	if format:get() == "story" then
-		output.print(summary.lines(found, case))
+	told = true
+	results:sort()
+	local format = output.is_json(arguments.chosen) and "json" or arguments.chosen
+	report.print(results.found, format, {
+		source = sysdig.get_evtsource_name(), containers_wanted = sysdig.is_print_container_data(),
+	})
+	if format == "story" then
+		output.print(summary.lines(results, {
+			hot_calls = arguments.number or findings.DEFAULT_HOT_CALLS, page_faults = page_faults, filter = filter,
+		}))
 	end
 end
 
 -- Live: what happened since the last time. A container's name comes late; what is known by then is told.
 function on_interval(ts_s)
-	local ended_s = ticks:ended(ts_s)
-	if not ended_s then
-		return true
+	local ended_s = capture:interval_ended(ts_s)
+	if ended_s then
+		if not output.is_json(arguments.chosen) then
+			print(output.clock(ended_s))
+		end
+		state:tell_all()
+		judge()
+		tell()
+		ledger:clear()
+		results = Results.new()
 	end
-	containers:learn_table(sysdig.get_container_table)
-	state:tell_all()
-	if format:get() ~= "json" then
-		print(os.date("!%Y-%m-%d %H:%M:%S UTC", ended_s))
-	end
-	tell()
-	ledger:clear()
 	return true
 end
 
--- sysdig calls this a second time if reading ended with an error, also when the chisel could not even start, and with
--- time 0 where there was no event.
 function on_capture_end(ts_s)
-	if not started or ended or ts_s == 0 then
-		return
+	if capture:finish(ts_s) then
+		state:finish()
+		judge()
+		tell()
 	end
-	ended = true
-	containers:learn_table(sysdig.get_container_table)
-	state:finish()
-	tell()
 end

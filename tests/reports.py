@@ -90,6 +90,7 @@ def report(
         "threads_forgotten": 0,
         "happenings_omitted": 0,
         "processes_unwatched": 0,
+        "strace": None,
         "damage": None,
     }
     return Report(

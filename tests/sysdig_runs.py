@@ -91,6 +91,11 @@ def chisel(trace: Path, *words: str, flags: tuple[str, ...] = ()) -> str:
     return done.stdout
 
 
+def told(trace: Path, *words: str, flags: tuple[str, ...] = ()) -> str:
+    """Give what a chisel prints with its lines joined: it breaks sentences to fit a terminal."""
+    return " ".join(chisel(trace, *words, flags=flags).split())
+
+
 def json_lines(text: str) -> list[dict[str, Any]]:
     """Read one JSON object per line."""
     return [json.loads(line) for line in text.splitlines()]

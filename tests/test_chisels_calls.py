@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import re
 from collections import Counter, defaultdict
 from dataclasses import dataclass
@@ -122,7 +123,12 @@ def test_each_process_gets_its_own_table(redis_capture: Path) -> None:
         counted[row["process"]["pid"]] += row["calls"]
     assert counted == Counter(call.pid for call in calls_of(redis_capture))
     of_the_crash = [row for row in rows if row["process"] == {"comm": "entrypoint.sh", "pid": 308}]
-    assert of_the_crash[0]["container"] == {"id": "7272f37ebc5c", "name": "redis1", "image": "redis:2.8.22"}
+    assert of_the_crash[0]["container"] == {
+        "id": "7272f37ebc5c",
+        "name": "redis1",
+        "image": "redis:2.8.22",
+        "runtime": "docker",
+    }
     text = chisel(redis_capture, "syscall_summary", "process")
     assert text.count("% time     seconds") == 10
     assert re.search(r"^\.\.\. and \d+ more processes", text, re.MULTILINE)
@@ -196,6 +202,52 @@ def test_each_tick_is_a_table(traces: Path) -> None:
     ]
     assert len(re.findall(r"^PROCESS ", text, re.MULTILINE)) == 5
     assert "\nTotals\n" in text
+
+
+def test_processes_of_another_capture_in_the_file_are_others(traces: Path, tmp_path: Path) -> None:
+    one = gzip.decompress((traces / "clk-hpet-vdso-cgt-n3000.scap").read_bytes())
+    other = gzip.decompress((traces / "none-native-time-n3000.scap").read_bytes())
+    glued = tmp_path / "glued.scap"
+    glued.write_bytes(one + other)
+    for words, flags in (
+        (("time_calls",), ("-j",)),
+        (("syscall_summary", "process"), ("-j",)),
+    ):
+        rows = [
+            json_lines(chisel(path, *words, flags=flags))
+            for path in (
+                glued,
+                traces / "clk-hpet-vdso-cgt-n3000.scap",
+                traces / "none-native-time-n3000.scap",
+            )
+        ]
+        whole, *parts = [
+            sorted(
+                (str(row["process"]), row.get("call") or row["syscall"], row["calls"])
+                for row in some
+                if "failed_path" not in row
+            )
+            for some in rows
+        ]
+        assert whole == sorted(parts[0] + parts[1])
+
+
+def test_intervals_begin_anew_with_another_capture_in_the_file(traces: Path, tmp_path: Path) -> None:
+    later = gzip.decompress((traces / "none-native-time-n3000.scap").read_bytes())
+    earlier = gzip.decompress((traces / "none-gtod.scap").read_bytes())
+    glued = tmp_path / "glued.scap"
+    glued.write_bytes(later + earlier)
+    text = chisel(glued, "time_calls", "1")
+    clocks = re.findall(r"^(\S+ \S+) UTC(.*)$", text, re.MULTILINE)
+    (cut,) = [
+        index for index, (_, remark) in enumerate(clocks) if remark == ", end of a capture in this file"
+    ]
+    alone = [
+        re.findall(r"^(\S+ \S+) UTC(.*)$", chisel(traces / f"{name}.scap", "time_calls", "1"), re.MULTILINE)
+        for name in ("none-native-time-n3000", "none-gtod")
+    ]
+    assert clocks[:cut] == alone[0][:-1]
+    assert clocks[cut + 1 :] == alone[1]
 
 
 @pytest.mark.parametrize(("name", "argument"), [("time_calls", "0"), ("syscall_summary", "thread")])

@@ -106,7 +106,9 @@ def cells_changed(text: str, change: Callable[[list[str], list[str]], list[str]]
     changed = []
     for line in lines[1:]:
         cells = line.split("\t")
-        changed.append(line if cells[0] in ("container", "end") else "\t".join(change(fields, cells)))
+        changed.append(
+            line if cells[0] in ("section", "container", "end") else "\t".join(change(fields, cells))
+        )
     return "\n".join([lines[0], *changed])
 
 
@@ -293,3 +295,70 @@ def test_luacheck_is_content() -> None:
         check=False,
     )
     assert done.returncode == 0, done.stdout
+
+
+@pytest.mark.parametrize(
+    ("ns", "text"),
+    [
+        (512.5, "512 ns"),
+        (999.4, "999 ns"),
+        (999_999, "1 ms"),
+        (7_177_253, "7.18 ms"),
+        (59_900_000_000, "59.9 s"),
+        (93_000_000_000, "1 min 33 s"),
+        (3_599_700_000_000, "1 h 0 min"),
+        (90_061_000_000_000, "25 h 1 min"),
+    ],
+)
+def test_durations_read_as_people_say_them(lua: Lua, ns: float, text: str) -> None:
+    assert lua.runtime.eval('require("scapscope.words").duration')(ns) == text
+
+
+def test_a_mean_below_a_microsecond_is_no_reason_to_stop(lua: Lua, traces: Path) -> None:
+    def hasten(_: list[str], cells: list[str]) -> list[str]:
+        return [cells[0], cells[1], str(int(cells[2]) // 10), *cells[3:]]
+
+    recorded = lua.read(cells_changed(recording(traces / "clk-hpet-vdso-cgt-n3000.scap"), hasten))
+    (row,) = [line for line in lua.run("time_calls", recorded).splitlines() if line.startswith("vsstress")]
+    assert re.search(r" \d+ ns ", row)
+
+
+def test_processes_beyond_those_kept_are_counted_in_one_row(lua: Lua, traces: Path) -> None:
+    path = traces / "docker-hpet-vdso-cgt-n3000.scap"
+    recorded = lua.read(recording(path))
+    whole = json_lines(lua.run("time_calls", recorded, json=True))
+    times = lua.runtime.eval('(require("scapscope.call_times"))')
+    kept, times.ENDED = times.ENDED, 2
+    few = json_lines(lua.run("time_calls", recorded, json=True))
+    table = lua.run("time_calls", recorded, containers=True)
+    times.ENDED = kept
+    *named, others = few
+    assert (others["process"], others["call"]) == (None, None)
+    assert len(named) + others["rows"] == len(whole)
+    assert sum(row["calls"] for row in few) == sum(row["calls"] for row in whole)
+    assert "process_syscalls" not in others
+    assert f"{others['rows']} rows of ended processes" in table
+
+
+def test_failures_that_find_no_place_are_counted(lua: Lua, traces: Path) -> None:
+    recorded = lua.read(recording(traces / "docker-hpet-vdso-cgt-n3000.scap"))
+    failures = [
+        row["count"]
+        for row in json_lines(lua.run("syscall_summary", recorded, json=True))
+        if "failed_path" in row
+    ]
+    more = re.search(
+        r"^\.\.\. and ([\d,]+) more failures", lua.run("syscall_summary", recorded), re.MULTILINE
+    )
+    assert more is not None
+    assert int(more[1].replace(",", "")) == sum(failures[10:]) > 0
+
+
+def test_containers_learnt_lately_are_known(lua: Lua) -> None:
+    containers = lua.runtime.eval('require("scapscope.containers").new()')
+    for number in range(20_000):
+        containers.learn(containers, f"id{number}", f"name{number}", "image", "docker")
+    assert containers.show(containers, "id19999").name == "name19999"
+    assert containers.show(containers, "id17000").name == "name17000"
+    assert containers.show(containers, "id0").name is None
+    assert containers.count < 5000

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import scapscope
-from sysdig_runs import COVERED, chisel, json_lines, needs_sysdig
+from sysdig_runs import COVERED, chisel, json_lines, needs_sysdig, told
 from written_captures import (
     ABSENT,
     KILL_ENTER,
@@ -299,7 +299,21 @@ def test_what_a_hundred_thousand_calls_have_shown_is_not_counted_on(tmp_path: Pa
     assert (stopped["count"], stopped["count_is_minimum"]) == (100_000, True)
     assert counted["count"] == 1499  # whether the last one was emulated, nothing shows
     assert "count_is_minimum" not in counted
-    assert "called the vsyscall page more than 100,000 times" in chisel(path, "vsyscall_diag")
+    assert "called the vsyscall page more than 100,000 times" in told(path, "vsyscall_diag")
+
+
+def test_a_crowd_that_catches_the_signal_is_followed(tmp_path: Path) -> None:
+    """More processes than are asked for one by one, each of which lives on."""
+    capture = Capture()
+    for tid in range(6000, 6400):
+        capture.born(tid, 137)
+        capture.fault(tid, TIME, ABSENT)
+        capture.signal(tid, SIGSEGV)
+        capture.call(tid)
+    for tid in range(6000, 6400):
+        capture.exit(tid, 42 << 8)
+    found = one(capture, tmp_path)
+    assert (found["id"], found["facts"]["count"]) == ("vsyscall-sigsegv-handled", 400)
 
 
 @pytest.mark.parametrize("seed", SEEDS)

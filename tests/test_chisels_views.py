@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from conftest import REPOSITORY
+from sysdig_runs import CHISELS
 
 MISSING = [program for program in ("csysdig", "tmux") if shutil.which(program) is None]
 
@@ -37,11 +38,11 @@ class Terminal:
             timeout=PATIENCE_S,
         ).stdout
 
-    def start(self, *words: str | Path) -> None:
+    def start(self, *words: str | Path, cwd: Path = REPOSITORY) -> None:
         # Variables would go before the terminal's own size. What the program leaves behind stays to be seen.
         command = "unset COLUMNS LINES; " + " ".join(f"'{word}'" for word in words) + "; cat"
         size = ("-x", "220", "-y", "40")
-        self.tmux("-f", "/dev/null", "new-session", "-d", *size, "-c", str(REPOSITORY), command)
+        self.tmux("-f", "/dev/null", "new-session", "-d", *size, "-c", str(cwd), command)
 
     def keys(self, *keys: str) -> None:
         self.tmux("send-keys", *keys)
@@ -95,12 +96,20 @@ def test_the_time_view_shows_who_asks_the_kernel(terminal: Terminal, traces: Pat
     terminal.start("csysdig", "-pc", "-r", traces / "docker-hpet-vdso-cgt-n3000.scap", "-v", "time_calls")
     screen = terminal.wait_for(r"vsstress -m vdso_cgt -n 3000$")
     heads = next(line for line in screen.splitlines() if "CALLS/S" in line)
-    assert re.split(r"\s{2,}", heads.strip())[:4] == ["CALLS", "CALLS/S", "AVG TIME", "MAX TIME"]
+    assert heads.split()[:7] == ["CALLS", "CALLS/S", "PID", "AVG", "TIME", "MAX", "TIME"]
     assert "Container ID" in heads
     row = row_of(screen, "vsstress -m vdso_cgt -n 3000")
     assert row[0] == "4K"
-    assert row[2].endswith("us")
-    assert row[4:6] == ["1282", "9ccdf64f987b"]
+    assert row[2] == "1282"
+    assert row[3].endswith("us")
+    assert row[5] == "9ccdf64f987b"
+
+
+def test_the_views_are_found_from_elsewhere(terminal: Terminal, traces: Path, tmp_path: Path) -> None:
+    where = f"SYSDIG_CHISEL_DIR={CHISELS}"
+    terminal.start("env", where, "csysdig", "-r", traces / "none-gtod.scap", "-v", "vsyscall", cwd=tmp_path)
+    row = row_of(terminal.wait_for(r"vscrash gtod"), "vscrash gtod")
+    assert row[2:4] == ["225", "FFFFFFFFFF600000"]
 
 
 def test_the_views_are_on_the_menu(terminal: Terminal, traces: Path) -> None:

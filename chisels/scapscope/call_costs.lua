@@ -1,30 +1,33 @@
 -- Counts system calls by name, for the capture and for each process: how often, how long, how often in vain; and the
 -- paths that calls failed on.
 
+local Accounts = require("scapscope.accounts")
+
 local CallCosts = {}
 CallCosts.__index = CallCosts
 
 -- Different failures kept; those that come when the table is full are counted together.
 local FAILURES = 10000
--- Processes kept that are gone.
+-- Processes kept that have ended.
 local ENDED = 4096
 
--- name(): the names of the process of the present event, {comm, container}.
+-- name(): of the process of the present event, its name and the id of its container.
 function CallCosts.new(name)
-	return setmetatable({
-		name = name, whole = { by_call = {} }, processes = {}, ended = {}, failures = {}, failure_count = 0,
-		other_failures = 0, left_out = 0,
+	local costs = setmetatable({
+		whole = { by_call = {} }, seen = 0, ended = {}, left_out = 0, failures = {}, failure_count = 0, other_failures = 0,
 	}, CallCosts)
-end
-
--- The account of the process `pid`, of which the present event is.
-function CallCosts:process(pid)
-	local process = self.processes[pid]
-	if not process then
-		process = { pid = pid, names = self.name(), by_call = {} }
-		self.processes[pid] = process
-	end
-	return process
+	costs.accounts = Accounts.new(function(pid)
+		costs.seen = costs.seen + 1
+		local comm, container = name()
+		return { pid = pid, comm = comm, container = container, seen = costs.seen, by_call = {} }
+	end, function(process)
+		if #costs.ended < ENDED then
+			costs.ended[#costs.ended + 1] = process
+		else
+			costs.left_out = costs.left_out + 1
+		end
+	end)
+	return costs
 end
 
 local function note(account, call, cost_ns, failed)
@@ -48,7 +51,7 @@ end
 function CallCosts:call(call, cost_ns, failed, pid)
 	note(self.whole, call, cost_ns, failed)
 	if pid then
-		note(self:process(pid), call, cost_ns, failed)
+		note(self.accounts:of(pid), call, cost_ns, failed)
 	end
 end
 
@@ -68,18 +71,17 @@ function CallCosts:failure(call, path, errno)
 	failure.count = failure.count + 1
 end
 
--- The process ends, or becomes another program.
-function CallCosts:finish(pid)
-	local process = self.processes[pid]
-	self.processes[pid] = nil
-	if process and #self.ended < ENDED then
-		self.ended[#self.ended + 1] = process
-	elseif process then
-		self.left_out = self.left_out + 1
+-- Which of two sums goes first: what took longer; where no time is known, what was called more often. nil where they
+-- are even.
+local function is_more(a, b)
+	if a.time_ns ~= b.time_ns then
+		return a.time_ns > b.time_ns
+	elseif a.calls ~= b.calls then
+		return a.calls > b.calls
 	end
 end
 
--- The costs of an account and their sum: what took longest first; where no time is known, what was called most.
+-- The costs of an account and their sum, the most first.
 function CallCosts.sorted(account)
 	local sorted = {}
 	local total = { call = "total", calls = 0, errors = 0, time_ns = 0, timed = 0 }
@@ -90,47 +92,46 @@ function CallCosts.sorted(account)
 		end
 	end
 	table.sort(sorted, function(a, b)
-		if a.time_ns ~= b.time_ns then
-			return a.time_ns > b.time_ns
-		elseif a.calls ~= b.calls then
-			return a.calls > b.calls
+		local more = is_more(a, b)
+		if more == nil then
+			return a.call < b.call
 		end
-		return a.call < b.call
+		return more
 	end)
 	return sorted, total
 end
 
--- The accounts of all processes, in the same order, each with its total.
+-- The accounts of all processes, the one with the most first.
 function CallCosts:by_process()
-	local accounts = {}
+	local accounts, totals = {}, {}
 	local function take(process)
 		local _, total = CallCosts.sorted(process)
-		accounts[#accounts + 1] = { process = process, total = total }
+		accounts[#accounts + 1] = process
+		totals[process] = total
 	end
 	for _, process in ipairs(self.ended) do
 		take(process)
 	end
-	for _, process in pairs(self.processes) do
+	for _, process in pairs(self.accounts.by_pid) do
 		take(process)
 	end
 	table.sort(accounts, function(a, b)
-		if a.total.time_ns ~= b.total.time_ns then
-			return a.total.time_ns > b.total.time_ns
-		elseif a.total.calls ~= b.total.calls then
-			return a.total.calls > b.total.calls
+		local more = is_more(totals[a], totals[b])
+		if more == nil then
+			return a.seen < b.seen
 		end
-		return a.process.pid < b.process.pid
+		return more
 	end)
 	return accounts
 end
 
--- The failures, the most frequent first; at most `most` of them.
-function CallCosts:top_failures(most)
-	local all, top = {}, {}
+-- The failures, the most frequent first.
+function CallCosts:sorted_failures()
+	local sorted = {}
 	for _, failure in pairs(self.failures) do
-		all[#all + 1] = failure
+		sorted[#sorted + 1] = failure
 	end
-	table.sort(all, function(a, b)
+	table.sort(sorted, function(a, b)
 		if a.count ~= b.count then
 			return a.count > b.count
 		elseif a.path ~= b.path then
@@ -138,10 +139,7 @@ function CallCosts:top_failures(most)
 		end
 		return a.call .. a.errno < b.call .. b.errno
 	end)
-	for index = 1, math.min(most, #all) do
-		top[index] = all[index]
-	end
-	return top, #all
+	return sorted
 end
 
 return CallCosts

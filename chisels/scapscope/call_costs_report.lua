@@ -3,10 +3,14 @@
 local CallCosts = require("scapscope.call_costs")
 local columns = require("scapscope.columns")
 local json = require("scapscope.json")
+local subjects = require("scapscope.subjects")
 local unicode = require("scapscope.unicode")
 local words = require("scapscope.words")
 
 local report = {}
+
+-- Failing paths shown in a table; JSON has all.
+local PATHS = 10
 
 local LINE = "%6s %11s %11s %9s %9s %s"
 local RULER = LINE:format(("-"):rep(6), ("-"):rep(11), ("-"):rep(11), ("-"):rep(9), ("-"):rep(9), ("-"):rep(16))
@@ -41,43 +45,34 @@ function report.table(account)
 	return lines
 end
 
--- The line above a process's table.
-function report.title(process, container)
-	local text = string.format("%s (pid %d)", process.names.comm or "name unknown", process.pid)
-	if container then
-		text = text .. string.format(" in container %s (%s)", container.name or container.id,
-			container.image or "image unknown")
-	end
-	return unicode.shown(text)
-end
-
--- The failing paths, in lines.
-function report.failures(top, distinct)
-	if #top == 0 then
+-- The paths that calls failed on most, in lines. failures: all, sorted; others: how often calls failed on paths that
+-- are not among them.
+function report.failures(failures, others)
+	if #failures == 0 then
 		return {}
 	end
-	local rows = {}
-	for index, failure in ipairs(top) do
-		rows[index] = { words.number(failure.count), failure.errno, failure.call, failure.path }
+	local rows, more = {}, others
+	for index, failure in ipairs(failures) do
+		if index <= PATHS then
+			rows[index] = { words.number(failure.count), failure.errno, failure.call, failure.path }
+		else
+			more = more + failure.count
+		end
 	end
 	local lines = columns.lines({ { "FAILED", right = true }, { "ERROR" }, { "SYSCALL" }, { "PATH" } }, rows)
-	if distinct > #top then
-		lines[#lines + 1] = string.format("... and %s more", words.number(distinct - #top))
+	if more > 0 then
+		lines[#lines + 1] = string.format("... and %s more failures, each of a kind less frequent", words.number(more))
 	end
 	return lines
 end
 
 local CALL_KEYS = { "process", "container", "syscall", "calls", "errors", "time_ns", "timed_calls" }
 
--- One call of an account as a line of JSON; process and container are absent for the capture as a whole.
+-- One call of an account as a line of JSON; process: nil for the capture as a whole; container: nil for the host.
 function report.call_json(costs, process, container)
 	return json.encode(json.object(CALL_KEYS, {
-		process = process and json.object({ "comm", "pid" }, {
-			comm = process.names.comm or json.null, pid = process.pid,
-		}),
-		container = container and json.object({ "id", "name", "image" }, {
-			id = container.id, name = container.name or json.null, image = container.image or json.null,
-		}),
+		process = process and subjects.process_json(process, { "comm", "pid" }),
+		container = process and subjects.container_json(container),
 		syscall = costs.call, calls = costs.calls, errors = costs.errors,
 		time_ns = costs.timed > 0 and costs.time_ns or nil, timed_calls = costs.timed,
 	}))

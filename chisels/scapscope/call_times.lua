@@ -2,20 +2,15 @@
 --
 -- Two tallies: one since the beginning, one since the last tick.
 
+local Accounts = require("scapscope.accounts")
 local moment = require("scapscope.moment")
 local Peak = require("scapscope.peak")
 
 local CallTimes = {}
 CallTimes.__index = CallTimes
 
--- Rows of processes that are gone are kept up to this many; what they did is counted in the last row then.
-local ENDED = 4096
-
--- name(): the names of the process of the present event, {comm, container}.
-function CallTimes.new(name)
-	local times = setmetatable({ name = name, processes = {}, ended = {}, total = 0, tick_total = 0 }, CallTimes)
-	return times
-end
+-- Rows kept of processes that have ended; what others did is counted in one row together.
+CallTimes.ENDED = 4096
 
 local function tally()
 	return { calls = 0, time_ns = 0, timed = 0, worst_ns = 0 }
@@ -38,13 +33,22 @@ local function merge(to, more)
 	to.worst_ns = math.max(to.worst_ns, more.worst_ns)
 end
 
+-- name(): of the process of the present event, its name and the id of its container.
+function CallTimes.new(name)
+	local times = setmetatable({
+		name = name, ended = {}, total = 0, tick_total = 0, others = { rows = 0, all = tally(), tick = tally() },
+	}, CallTimes)
+	times.accounts = Accounts.new(function(pid)
+		return { pid = pid, calls = 0, tick_calls = 0, rows = {} }
+	end, function(process)
+		times:keep_rows(process)
+	end)
+	return times
+end
+
 -- The present event is the exit of a system call of the process `pid`. Gives its account.
 function CallTimes:call(pid)
-	local process = self.processes[pid]
-	if not process then
-		process = { pid = pid, calls = 0, tick_calls = 0, rows = {} }
-		self.processes[pid] = process
-	end
+	local process = self.accounts:of(pid)
 	process.calls = process.calls + 1
 	process.tick_calls = process.tick_calls + 1
 	self.total = self.total + 1
@@ -57,10 +61,10 @@ function CallTimes:time_call(process, call, cost_ns, at)
 	local row = process.rows[call]
 	if not row then
 		row = {
-			call = call, process = process, names = self.name(), all = tally(), tick = tally(),
-			first = moment.of(at), last = moment.of(at),
+			call = call, process = process, all = tally(), tick = tally(), first = moment.of(at), last = moment.of(at),
+			peak = Peak.new(at),
 		}
-		row.peak = Peak.new(row.first)
+		process.comm, process.container = self.name()
 		process.rows[call] = row
 	end
 	row.last.s, row.last.ns = at.s, at.ns
@@ -69,22 +73,20 @@ function CallTimes:time_call(process, call, cost_ns, at)
 	add(row.tick, cost_ns)
 end
 
--- The process ends, or becomes another program.
-function CallTimes:finish(pid)
-	local process = self.processes[pid]
-	self.processes[pid] = nil
-	for _, row in pairs(process and process.rows or {}) do
-		if #self.ended < ENDED then
+-- The process has ended.
+function CallTimes:keep_rows(process)
+	for _, row in pairs(process.rows) do
+		if #self.ended < CallTimes.ENDED then
 			self.ended[#self.ended + 1] = row
 		else
-			merge(self.ended[ENDED].all, row.all)
-			merge(self.ended[ENDED].tick, row.tick)
-			self.ended[ENDED].more = (self.ended[ENDED].more or 0) + 1
+			self.others.rows = self.others.rows + 1
+			merge(self.others.all, row.all)
+			merge(self.others.tick, row.tick)
 		end
 	end
 end
 
--- All rows with a tally: "all" or "tick"; the most calls first.
+-- All rows with a tally: "all" or "tick"; the most calls first, and last those counted together, a row without process.
 function CallTimes:rows(which)
 	local rows = {}
 	local function take(row)
@@ -95,7 +97,7 @@ function CallTimes:rows(which)
 	for _, row in ipairs(self.ended) do
 		take(row)
 	end
-	for _, process in pairs(self.processes) do
+	for _, process in pairs(self.accounts.by_pid) do
 		for _, row in pairs(process.rows) do
 			take(row)
 		end
@@ -103,19 +105,25 @@ function CallTimes:rows(which)
 	table.sort(rows, function(a, b)
 		if a[which].calls ~= b[which].calls then
 			return a[which].calls > b[which].calls
+		elseif a.process.pid ~= b.process.pid then
+			return a.process.pid < b.process.pid
+		elseif a.call ~= b.call then
+			return a.call < b.call
 		end
-		return a.process.pid < b.process.pid or a.process.pid == b.process.pid and a.call < b.call
+		return moment.between(a.first, b.first) > 0
 	end)
+	take(self.others)
 	return rows
 end
 
 -- The next tick begins.
 function CallTimes:next_tick()
 	self.tick_total = 0
+	self.others.tick = tally()
 	for _, row in ipairs(self.ended) do
 		row.tick = tally()
 	end
-	for _, process in pairs(self.processes) do
+	for _, process in pairs(self.accounts.by_pid) do
 		process.tick_calls = 0
 		for _, row in pairs(process.rows) do
 			row.tick = tally()
@@ -123,9 +131,9 @@ function CallTimes:next_tick()
 	end
 end
 
--- Calls per second from the first to the last; nil where that is no time.
+-- Calls per second from the first to the last; nil where that is no time, or nobody's.
 function CallTimes.rate(row)
-	local span_ns = moment.since(row.first, row.last)
+	local span_ns = row.process and moment.since(row.first, row.last) or 0
 	return span_ns > 0 and math.floor(row.all.calls * 1e9 / span_ns) or nil
 end
 

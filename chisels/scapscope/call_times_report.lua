@@ -2,6 +2,7 @@
 
 local columns = require("scapscope.columns")
 local json = require("scapscope.json")
+local subjects = require("scapscope.subjects")
 local words = require("scapscope.words")
 
 local report = {}
@@ -22,26 +23,34 @@ local function duration(ns)
 end
 
 local function name(row)
-	return row.more and string.format("%s and %d more", row.names.comm or "?", row.more) or row.names.comm
+	if row.process then
+		return row.process.comm
+	end
+	return words.number(row.rows) .. " rows of ended processes"
 end
 
 local function container_id(row)
-	return row.container and row.container.id or "host"
+	return row.container and row.container.id or (row.process and "host")
+end
+
+-- Of a row counted for several processes, the share of each is not known.
+local function process_calls(row, case)
+	return row.process and row.process[case.calls_key]
 end
 
 -- Each column: its head, and what stands in it for a row, what was counted in it, and the case; of: only in tables of
 -- that kind.
 local COLUMNS = {
 	{ "PROCESS", cell = name },
-	{ "PID", right = true, cell = function(row) return string.format("%d", row.process.pid) end },
+	{ "PID", right = true, cell = function(row) return row.process and string.format("%d", row.process.pid) end },
 	{ "CALL", cell = function(row) return row.call end },
 	{ "CALLS", right = true, cell = function(_, counted) return words.number(counted.calls) end },
 	{ "CALLS/S", right = true, cell = function(row, _, case) return case.rate(row) and words.number(case.rate(row)) end },
-	{ "PEAK/S", right = true, of = "all", cell = function(row) return words.number(row.peak.most) end },
+	{ "PEAK/S", right = true, of = "all", cell = function(row) return row.peak and words.number(row.peak.most) end },
 	{ "MEAN", right = true, cell = function(_, counted) return duration(mean_ns(counted)) end },
 	{ "WORST", right = true, cell = function(_, counted) return duration(counted.timed > 0 and counted.worst_ns) end },
 	{ "%PROCESS", right = true, cell = function(row, counted, case)
-		return percent(counted.calls, row.process[case.calls_key])
+		return percent(counted.calls, process_calls(row, case) or 0)
 	end },
 	{ "%ALL", right = true, cell = function(_, counted, case) return percent(counted.calls, case.total) end },
 	{ "CONTAINER", of = "containers", cell = container_id },
@@ -86,23 +95,22 @@ function report.table(rows, case)
 end
 
 local KEYS = {
-	"timestamp", "process", "container", "call", "calls", "rate_per_second", "peak_per_second", "mean_ns", "worst_ns",
-	"process_syscalls", "all_syscalls",
+	"timestamp", "process", "container", "call", "rows", "calls", "rate_per_second", "peak_per_second", "mean_ns",
+	"worst_ns", "process_syscalls", "all_syscalls",
 }
 
--- A row as one line of JSON; case.timestamp: the tick's second.
+-- A row as one line of JSON; case.timestamp: the tick's second. A row counted for several processes has no process, and
+-- says how many rows it stands for.
 function report.json(row, case)
-	local counted, container = row[case.which], row.container
+	local counted = row[case.which]
 	local mean = mean_ns(counted)
 	return json.encode(json.object(KEYS, {
-		timestamp = case.timestamp, call = row.call, calls = counted.calls,
-		process = json.object({ "comm", "pid" }, { comm = row.names.comm or json.null, pid = row.process.pid }),
-		container = container and json.object({ "id", "name", "image" }, {
-			id = container.id, name = container.name or json.null, image = container.image or json.null,
-		}) or json.null,
-		rate_per_second = case.rate(row), peak_per_second = case.which == "all" and row.peak.most or nil,
+		timestamp = case.timestamp, call = row.call or json.null, rows = row.rows, calls = counted.calls,
+		process = row.process and subjects.process_json(row.process, { "comm", "pid" }) or json.null,
+		container = subjects.container_json(row.container),
+		rate_per_second = case.rate(row), peak_per_second = case.which == "all" and row.peak and row.peak.most or nil,
 		mean_ns = mean and math.floor(mean) or nil, worst_ns = mean and counted.worst_ns or nil,
-		process_syscalls = row.process[case.calls_key], all_syscalls = case.total,
+		process_syscalls = process_calls(row, case), all_syscalls = case.total,
 	}))
 end
 

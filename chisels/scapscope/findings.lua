@@ -1,4 +1,5 @@
 -- Judges what the ledger gathered: findings with id, severity, confidence, facts and the events that prove them.
+-- A finding says of itself by what mode of the kernel it was judged.
 --
 -- The rules are those of crates/diagnosis/src/detectors. A death is claimed only where a fault in the vsyscall page
 -- explains it; every other crash is the analyzer's.
@@ -13,8 +14,6 @@ local findings = {}
 -- Calls of one process within a second from which on emulation is worth a word: DEFAULT_HOT_CALLS of
 -- crates/diagnosis, which says why.
 findings.DEFAULT_HOT_CALLS = 1000
-
-local RANK = { critical = 1, error = 2, warning = 3, info = 4 }
 
 local function evidence(at, event_type)
 	return { event = at.event, s = at.s, ns = at.ns, tid = at.tid, type = event_type }
@@ -168,42 +167,32 @@ local function read(group)
 	})
 end
 
+-- What the ledger of one kernel, which runs in `mode`, yields; and how many deaths that leaves unexplained.
+function findings.of_section(ledger, mode, hot_calls)
+	local found, unexplained = {}, ledger.other_deaths
+	for _, group in ipairs(ledger.deaths) do
+		local finding = of_death(group, mode)
+		found[#found + 1] = finding
+		unexplained = unexplained + (finding and 0 or group.count)
+	end
+	for _, group in ipairs(ledger.uses) do
+		found[#found + 1] = handled(group, ledger)
+		found[#found + 1] = hot(group, mode, hot_calls)
+		found[#found + 1] = misaligned(group)
+		found[#found + 1] = read(group)
+	end
+	for _, finding in ipairs(found) do
+		finding.mode = mode
+	end
+	return found, unexplained
+end
+
 -- The finding of a capture without any page fault.
 function findings.page_faults_not_captured(segfaults)
 	return {
 		id = "page-faults-not-captured", severity = segfaults > 0 and "warning" or "info", confidence = "certain",
-		facts = { segfaults = segfaults }, evidence = {},
+		facts = { segfaults = segfaults }, evidence = {}, mode = "unknown",
 	}
-end
-
-local function worse(a, b)
-	if a.severity ~= b.severity then
-		return RANK[a.severity] < RANK[b.severity]
-	end
-	local first_of_a, first_of_b = a.evidence[1], b.evidence[1]
-	return (first_of_a and first_of_a.event or math.huge) < (first_of_b and first_of_b.event or math.huge)
-end
-
--- All findings, the worst first, then in the order of events; and how many deaths they leave unexplained.
--- case: ledger, mode (as inferred), hot_calls, and segfaults where the capture has no page faults.
-function findings.all(case)
-	local found, unexplained = {}, case.ledger.other_deaths
-	for _, group in ipairs(case.ledger.deaths) do
-		local finding = of_death(group, case.mode)
-		found[#found + 1] = finding
-		unexplained = unexplained + (finding and 0 or group.count)
-	end
-	for _, group in ipairs(case.ledger.uses) do
-		found[#found + 1] = handled(group, case.ledger)
-		found[#found + 1] = hot(group, case.mode, case.hot_calls)
-		found[#found + 1] = misaligned(group)
-		found[#found + 1] = read(group)
-	end
-	if case.no_page_faults then
-		found[#found + 1] = findings.page_faults_not_captured(case.ledger.segfaults)
-	end
-	table.sort(found, worse)
-	return found, unexplained
 end
 
 return findings

@@ -1,6 +1,8 @@
 -- Lays out the texts that `sysdig -i` prints. sysdig breaks them at fixed widths, in the middle of words; so each line
 -- is filled up with blanks to just that width (userspace/sysdig/sysdig.cpp, print_chisel_info).
 
+local wrap = require("scapscope.wrap")
+
 local help = {}
 
 local DESCRIPTION_WIDTH = 79
@@ -8,16 +10,10 @@ local ARGUMENT_WIDTH = 63
 
 -- first: what sysdig itself puts in front.
 local function fill(text, width, first)
-	local lines, line = {}, first
-	for word in text:gmatch("%S+") do
-		local longer = (line == "" or line == first) and line .. word or line .. " " .. word
-		if #longer > width then
-			lines[#lines + 1] = line .. (" "):rep(width - #line)
-			longer = word
-		end
-		line = longer
+	local lines = wrap(text, width, first)
+	for index = 1, #lines - 1 do
+		lines[index] = lines[index] .. (" "):rep(width - #lines[index])
 	end
-	lines[#lines + 1] = line
 	return table.concat(lines):sub(#first + 1)
 end
 

@@ -95,10 +95,10 @@ function Ledger:page_use(use, process)
 	end
 end
 
--- Whether a process that caught its fault died of what the handler did.
+-- Whether a process that caught a fault in the page died of one after all: of what its handler did, or of the next one.
 function Ledger:died_of_it(group)
 	for _, deaths in ipairs(self.deaths) do
-		if deaths.shown.handler_ran and deaths.process.container == group.process.container then
+		if deaths.process.container == group.process.container then
 			for _, pid in ipairs(deaths.pids) do
 				if pid == group.process.pid then
 					return true

@@ -4,8 +4,10 @@ local columns = require("scapscope.columns")
 local json = require("scapscope.json")
 local moment = require("scapscope.moment")
 local output = require("scapscope.output")
+local subjects = require("scapscope.subjects")
 local unicode = require("scapscope.unicode")
 local words = require("scapscope.words")
+local wrap = require("scapscope.wrap")
 
 local report = {}
 
@@ -66,6 +68,17 @@ local function process_text(process)
 	return unicode.shown(text)
 end
 
+-- What became of the process, as far as that was recorded.
+local function outcome_text(facts)
+	if facts.exit_status then
+		return string.format("killed by %s; shells and runtimes show exit status %d", facts.signal, facts.exit_status)
+	elseif facts.own_exit_status then
+		return string.format("ended by itself, with exit status %d", facts.own_exit_status)
+	elseif facts.outcome == "alive" then
+		return "still alive when this was told"
+	end
+end
+
 -- The lines of a finding about a process.
 local function particulars(finding, case, add)
 	local facts = finding.facts
@@ -76,8 +89,12 @@ local function particulars(finding, case, add)
 		add("Container", "none: a process of the host")
 	end
 	add("Call", call_text(facts))
-	add("Kernel", "vsyscall=" .. case.mode)
+	add("Kernel", "vsyscall=" .. finding.mode)
 	add("Count", rate_text(facts))
+	local outcome = outcome_text(facts)
+	if outcome then
+		add("Outcome", outcome)
+	end
 	add("Events", string.format("%s (thread %d)", events_text(finding), finding.evidence[1].tid))
 end
 
@@ -90,21 +107,28 @@ local function look_up(finding, case)
 	return string.format('sysdig -r %s "evt.num in (%s)"', unicode.shown(source), event_numbers(finding))
 end
 
--- A finding as a story, in lines. case: mode, source (the capture's path, empty when live), containers_wanted.
+local INDENT = "  "
+local LABEL = INDENT .. "%-11s "
+
+-- A finding as a story, in lines. case: source (the capture's path, empty when live), containers_wanted.
 function report.story(finding, case)
-	local lines = {
-		string.format("%s (%s, %s)", finding.id, finding.severity, finding.confidence),
-		"  " .. words.sentence(finding),
-	}
-	local function add(label, text)
-		lines[#lines + 1] = string.format("  %-11s %s", label .. ":", text)
+	local lines = { string.format("%s (%s, %s)", finding.id, finding.severity, finding.confidence) }
+	local function add_wrapped(head, text)
+		for index, line in ipairs(wrap(text, words.WIDTH - #head)) do
+			lines[#lines + 1] = (index == 1 and head or (" "):rep(#head)) .. line
+		end
 	end
+	local function add(label, text)
+		add_wrapped(LABEL:format(label .. ":"), text)
+	end
+	add_wrapped(INDENT, words.sentence(finding))
 	if finding.process then
 		particulars(finding, case, add)
 	end
 	add("Advice", words.ADVICE[finding.id])
 	if case.source ~= "" and #finding.evidence > 0 then
-		add("Look it up", look_up(finding, case))
+		-- To be copied: in one line, however long.
+		lines[#lines + 1] = LABEL:format("Look it up:") .. look_up(finding, case)
 	end
 	return lines
 end
@@ -123,7 +147,7 @@ local function row(finding, case)
 	local facts, process, container = finding.facts, finding.process or {}, finding.container or {}
 	local cells = {
 		finding.id, finding.severity, finding.confidence, process.comm, integer(process.pid), facts.call,
-		"vsyscall=" .. case.mode, integer(facts.count or facts.segfaults), integer(facts.rate_per_second),
+		"vsyscall=" .. finding.mode, integer(facts.count or facts.segfaults), integer(facts.rate_per_second),
 		event_numbers(finding),
 	}
 	if case.containers_wanted then
@@ -162,31 +186,25 @@ local function evidence_json(finding)
 end
 
 -- A finding as one line of JSON, with the keys that `scapscope explain --json` has; kernel and advice besides.
-function report.json(finding, case)
+function report.json(finding)
 	local process = finding.process
-	local container = finding.container
 	return json.encode(json.object(FINDING_KEYS, {
 		id = finding.id, severity = finding.severity, confidence = finding.confidence,
-		process = process and json.object({ "comm", "exe", "pid", "tid" }, {
-			comm = process.comm or json.null, exe = process.exe or json.null, pid = process.pid, tid = process.tid,
-		}) or json.null,
-		container = container and json.object({ "id", "name", "image", "runtime" }, {
-			id = container.id, name = container.name or json.null, image = container.image or json.null,
-			runtime = container.runtime or json.null,
-		}) or json.null,
+		process = process and subjects.process_json(process, { "comm", "exe", "pid", "tid" }) or json.null,
+		container = subjects.container_json(finding.container),
 		facts = finding.facts, evidence = evidence_json(finding),
-		kernel = { vsyscall_mode = case.mode }, advice = words.ADVICE[finding.id],
+		kernel = { vsyscall_mode = finding.mode }, advice = words.ADVICE[finding.id],
 	}))
 end
 
 -- Prints findings in the format: story, table or json.
-function report.print(found, case, format)
+function report.print(found, format, case)
 	if format == "table" then
 		return #found > 0 and output.print(report.table(found, case))
 	end
 	for _, finding in ipairs(found) do
 		if format == "json" then
-			print(report.json(finding, case))
+			print(report.json(finding))
 		else
 			output.print(report.story(finding, case))
 			print("")

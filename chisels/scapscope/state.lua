@@ -23,6 +23,9 @@ State.ELSEWHERE = -1
 -- before: handlers that print a backtrace and raise the signal again need no longer.
 local HANDLER_NS = 1000000000
 
+-- Threads followed at once; where the ends of threads are missing, more pile up, and all are let go.
+local THREADS = 65536
+
 -- Emulated calls of one program that are counted one by one.
 State.ENOUGH = 100000
 
@@ -31,7 +34,7 @@ State.ENOUGH = 100000
 function State.new(ledger, mode, watch, identify)
 	return setmetatable({
 		ledger = ledger, mode = mode, watch = watch,
-		processes = Processes.new(identify), threads = {}, kills = Kills.new(),
+		processes = Processes.new(identify), threads = {}, thread_count = 0, kills = Kills.new(), identify = identify,
 	}, State)
 end
 
@@ -53,10 +56,36 @@ end
 function State:thread(tid, pid)
 	local thread = self.threads[tid]
 	if not thread then
+		if self.thread_count >= THREADS then
+			self:drop_all()
+		end
 		thread = { tid = tid, dying = false, process = self.processes:of_event(pid, tid) }
 		self.threads[tid] = thread
+		self.thread_count = self.thread_count + 1
 	end
 	return thread
+end
+
+-- The thread is not followed any more.
+function State:drop(tid)
+	if self.threads[tid] then
+		self.threads[tid] = nil
+		self.thread_count = self.thread_count - 1
+	end
+end
+
+-- Lets go of all threads and processes; what is open stays unanswered.
+function State:drop_all()
+	for tid in pairs(self.threads) do
+		self.watch:close(tid)
+	end
+	for _, process in ipairs(self.processes:all()) do
+		self:tell_use(process)
+		self.watch:forget(process.pid)
+	end
+	self.ledger.omitted = self.ledger.omitted + self.thread_count
+	self.threads, self.thread_count = {}, 0
+	self.processes = Processes.new(self.identify)
 end
 
 -- Counts one more call of a program that the kernel emulated. When there are enough, nothing more is to be learnt from
@@ -86,8 +115,8 @@ function State:lived(thread)
 		local process = thread.process
 		process.page_use = process.page_use or PageUse.new()
 		process.page_use:note(thread, nil)
+		self.mode:lived(thread.access, is_call(thread))
 		if is_call(thread) then
-			self.mode:emulated(thread.access)
 			self:count_emulated(process, thread.access.error)
 		end
 	end
@@ -153,14 +182,14 @@ function State:call(tid)
 		self.watch:idle(tid)
 	end
 	if not self.watch:is_watched(tid) then
-		self.threads[tid] = nil
+		self:drop(tid)
 	end
 end
 
 -- `signal` was the answer to `fault`.
 function State:refused(fault, signal)
-	if is_call(fault) and signal == "SIGSEGV" then
-		self.mode:refused(fault.access)
+	if in_page(fault) and signal == "SIGSEGV" then
+		self.mode:refused(fault.access, is_call(fault))
 	end
 end
 
@@ -195,7 +224,7 @@ function State:born(pid)
 		self.processes:leave(process)
 		self.watch:forget(pid)
 	end
-	self.threads[pid] = nil
+	self:drop(pid)
 	self.watch:close(pid)
 end
 
@@ -248,7 +277,7 @@ function State:exit(tid, pid, status, event, s, ns)
 		self.processes:leave(process)
 		self.watch:forget(pid)
 	end
-	self.threads[tid] = nil
+	self:drop(tid)
 	self.watch:gone(tid, event)
 end
 

@@ -2,40 +2,45 @@
 
 local unicode = require("scapscope.unicode")
 local words = require("scapscope.words")
+local wrap = require("scapscope.wrap")
 
 local summary = {}
 
-local function emulated_calls(ledger)
-	local total = 0
-	for _, group in ipairs(ledger.uses) do
-		for _, count in pairs(group.use.emulated and group.use.emulated.calls or {}) do
-			total = total + count
-		end
+-- How the kernel treats the page, and how often it stepped in; of several kernels, all that were told apart.
+local function kernel(results, hot_calls)
+	local modes = {}
+	for index, mode in ipairs(results.modes) do
+		modes[index] = "vsyscall=" .. mode
 	end
-	return total
+	local text = string.format("Kernel: %s. Calls of the page that it emulated: %s%s",
+		#modes > 0 and table.concat(modes, " and ") or "vsyscall=unknown", results.is_minimum and "more than " or "",
+		words.number(results.emulated_calls))
+	if results.emulated_calls == 0 then
+		return text .. "."
+	end
+	return text .. string.format(" (reported from %s within a second of one process on).", words.number(hot_calls))
 end
 
--- case: mode, hot_calls, page_faults, unexplained, filter, and the ledger; found: the findings.
-function summary.lines(found, case)
+-- case: hot_calls, page_faults (there was one), filter.
+function summary.lines(results, case)
 	local lines = {}
-	local function say(format, ...)
-		lines[#lines + 1] = format:format(...)
+	local function say(text, ...)
+		for _, line in ipairs(wrap(text:format(...), words.WIDTH)) do
+			lines[#lines + 1] = line
+		end
 	end
-	if #found == 0 then
+	if #results.found == 0 then
 		say("Nothing in the vsyscall page that is worth a word.")
 	end
 	if case.page_faults then
-		local calls = emulated_calls(case.ledger)
-		say("Kernel: vsyscall=%s. Calls of the page that it emulated: %s%s", case.mode, words.number(calls), calls > 0
-			and string.format(" (reported from %s within a second of one process on).", words.number(case.hot_calls))
-			or ".")
+		say("%s", kernel(results, case.hot_calls))
 	end
-	if case.unexplained > 0 then
+	if results.unexplained > 0 then
 		say("Deaths by a signal that the vsyscall page does not explain: %s. For those: scapscope explain.",
-			words.number(case.unexplained))
+			words.number(results.unexplained))
 	end
-	if case.ledger.omitted > 0 then
-		say("More kinds of findings than are kept: %s left out.", words.number(case.ledger.omitted))
+	if results.omitted > 0 then
+		say("More was seen than is kept: %s left out.", words.number(results.omitted))
 	end
 	if case.filter ~= "" then
 		say("Looked only at events that pass the filter: %s", unicode.shown(case.filter))

@@ -14,7 +14,7 @@ Watch.__index = Watch
 local IDLE = 500
 -- Threads that have ended cost a comparison with each event: they are left out after this many events.
 local STALE_EVENTS = 20000
--- With more threads than this, asking for each costs more than taking all events.
+-- With more threads and processes than this, asking for each costs more than taking all events.
 local MANY = 128
 
 local ALL_FAULTS = "evt.type = page_fault"
@@ -44,7 +44,8 @@ local OF_THREADS = " or (%s and (evt.type = page_fault or syscall.type exists))"
 function Watch.new(set_filter)
 	local watch = setmetatable({
 		set_filter = set_filter, faults = ALL_FAULTS,
-		skipped = {}, open_tids = {}, open_count = 0, in_filter = {}, pids = {}, refiltered_at = -STALE_EVENTS - 1,
+		skipped = {}, open_tids = {}, open_count = 0, in_filter = {}, pids = {}, pid_count = 0,
+		refiltered_at = -STALE_EVENTS - 1,
 	}, Watch)
 	watch:refilter()
 	return watch
@@ -59,13 +60,17 @@ local function list(set)
 	return #members > 0 and "(" .. table.concat(members, ", ") .. ")" or nil
 end
 
+function Watch:too_many()
+	return self.open_count + self.pid_count > MANY
+end
+
 function Watch:refilter()
 	self.in_filter = {}
 	for tid in pairs(self.open_tids) do
 		self.in_filter[tid] = true
 	end
 	self.idle_events, self.ended = 0, false
-	self.everything = self.open_count > MANY
+	self.everything = self:too_many()
 	local whose = {}
 	if self.everything then
 		whose = { "evt.num > 0" }
@@ -107,8 +112,10 @@ end
 
 -- There is a page fault in the capture: from now on those in the vsyscall page will do.
 function Watch:page_faults_seen()
-	self.faults = PAGE_FAULTS
-	self:refilter()
+	if self.faults ~= PAGE_FAULTS then
+		self.faults = PAGE_FAULTS
+		self:refilter()
+	end
 end
 
 -- The next event of the thread is wanted, whatever it is.
@@ -133,7 +140,7 @@ end
 
 -- An event of the thread answered nothing.
 function Watch:idle(tid)
-	if self.in_filter[tid] and not self.open_tids[tid] or self.everything and self.open_count <= MANY then
+	if self.in_filter[tid] and not self.open_tids[tid] or self.everything and not self:too_many() then
 		self.idle_events = self.idle_events + 1
 		if self.idle_events >= IDLE then
 			self:refilter()
@@ -158,21 +165,27 @@ end
 
 -- Whether all events of the thread come, because of it or of its process.
 function Watch:sees_all_of(tid, pid)
-	return self.pids[pid] or self:is_watched(tid)
+	return self:is_watched(tid) or self.pids[pid]
 end
 
 -- All events of the process are wanted, up to its end.
 function Watch:process(pid)
 	if not self.pids[pid] then
 		self.pids[pid] = true
-		self:refilter()
+		self.pid_count = self.pid_count + 1
+		if not self.everything then
+			self:refilter()
+		end
 	end
 end
 
 function Watch:forget(pid)
 	if self.pids[pid] then
 		self.pids[pid] = nil
-		self:refilter()
+		self.pid_count = self.pid_count - 1
+		if not self.everything then
+			self:refilter()
+		end
 	end
 end
 

@@ -2,9 +2,12 @@
 --
 -- The advice is that of analyzer/scapscope/knowledge, to the letter: the two must not part.
 
-local unicode = require("scapscope.unicode")
+local subjects = require("scapscope.subjects")
 
 local words = {}
+
+-- Columns of the narrowest terminal that the stories are written for.
+words.WIDTH = 80
 
 words.ADVICE = {
 	["vsyscall-none-crash"] = "Rebuild the image on a base whose glibc is newer than 2.13, or boot the node with"
@@ -27,14 +30,28 @@ function words.number(number)
 	return (grouped:gsub("^,", ""))
 end
 
--- A duration as people say it, to three digits.
+-- With three digits, this is 1000 of a unit, and so 1 of the next.
+local ROUNDS_UP = 999.5
+
+local function in_minutes(seconds)
+	local minutes, hours = math.floor(seconds / 60), math.floor(seconds / 3600)
+	if hours > 0 then
+		return string.format("%d h %d min", hours, minutes % 60)
+	end
+	return string.format("%d min %d s", minutes, seconds % 60)
+end
+
+-- Nanoseconds as people say it, to three digits: 7177253 as 7.18 ms, 93e9 as 1 min 33 s.
 function words.duration(ns)
-	for _, unit in ipairs({ { 1e9, "s" }, { 1e6, "ms" }, { 1e3, "us" } }) do
-		if ns >= unit[1] then
+	for _, unit in ipairs({ { 1, "ns" }, { 1e3, "us" }, { 1e6, "ms" } }) do
+		if ns < ROUNDS_UP * unit[1] then
 			return string.format("%.3g %s", ns / unit[1], unit[2])
 		end
 	end
-	return string.format("%d ns", ns)
+	if ns < 59.95e9 then
+		return string.format("%.3g s", ns / 1e9)
+	end
+	return in_minutes(math.floor(ns / 1e9 + 0.5))
 end
 
 local function times(count)
@@ -92,23 +109,10 @@ SENTENCE["page-faults-not-captured"] = function(_, facts)
 		.. " explain: " .. words.number(facts.segfaults) .. "."
 end
 
--- Who it is, as the sentences say it.
-local function subject(finding)
-	if not finding.process then
-		return nil
-	end
-	local who = unicode.shown(finding.process.comm or "a process") .. string.format(" (pid %d)", finding.process.pid)
-	local container = finding.container
-	if not container then
-		return who
-	end
-	return who .. " in container " .. unicode.shown(container.name or container.id)
-		.. (container.image and " (" .. unicode.shown(container.image) .. ")" or "")
-end
-
 -- What the finding says.
 function words.sentence(finding)
-	return SENTENCE[finding.id](subject(finding), finding.facts, finding)
+	local who = finding.process and subjects.text(finding.process, finding.container)
+	return SENTENCE[finding.id](who, finding.facts, finding)
 end
 
 return words

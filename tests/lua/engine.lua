@@ -33,8 +33,9 @@ local function cells_of(line)
 	return cells
 end
 
-local function event_of(cells, fields)
+local function event_of(cells, fields, first_event)
 	local event = {
+		first_event = first_event,
 		num = float(tonumber(cells[1])), s = math.floor(tonumber(cells[2])), ns = math.floor(tonumber(cells[3])),
 		kind = value_of(cells[4]), fields = {},
 	}
@@ -48,7 +49,7 @@ end
 -- The recording in `text`: fields (a set), events, containers, last (seconds, nanoseconds, length of the capture).
 function engine.read(text)
 	local recording = { fields = {}, events = {}, containers = {}, last = { 0, 0, 0 } }
-	local names
+	local names, first_event
 	for line in text:gmatch("[^\n]+") do
 		local cells = cells_of(line)
 		if cells[1] == "fields" then
@@ -57,13 +58,15 @@ function engine.read(text)
 			for _, name in ipairs(names) do
 				recording.fields[name] = true
 			end
+		elseif cells[1] == "section" then
+			first_event = cells[2]
 		elseif cells[1] == "container" then
 			local id, name, image, runtime = value_of(cells[2]), value_of(cells[3]), value_of(cells[4]), value_of(cells[5])
 			table.insert(recording.containers, { id = id, name = name, image = image, type = runtime })
 		elseif cells[1] == "end" then
 			recording.last = { float(tonumber(cells[2])), float(tonumber(cells[3])), float(tonumber(cells[4])) }
 		else
-			table.insert(recording.events, event_of(cells, names))
+			table.insert(recording.events, event_of(cells, names, first_event))
 		end
 	end
 	return recording
@@ -95,6 +98,7 @@ local function environment(run)
 		is_print_container_data = function() return run.options.containers or false end,
 		get_output_format = function() return run.options.json and "json" or "normal" end,
 		get_evtsource_name = function() return run.options.live and "" or run.options.source or "recorded.scap" end,
+		get_firstevent_ts = function() return run.event.first_event end,
 		get_filter = function() return run.options.filter or "" end,
 		get_container_table = function()
 			if run.options.container_table_fails then

@@ -3,7 +3,8 @@
 --
 -- One line per event, its cells parted by tabs: number, seconds, nanoseconds, type, then the fields asked for. A cell
 -- begins with its kind (n number, s string, b boolean, - nothing); tabs, line ends and backslashes are escaped. The
--- first line names the fields; the last ones hold the containers and the end of the capture.
+-- first line names the fields; the last ones hold the containers and the end of the capture. In front of the first
+-- event of a section stands a line with what get_firstevent_ts gives from there on.
 
 description = "Records events as the chisel API gives them, for tests"
 short_description = "Record events for tests"
@@ -13,6 +14,7 @@ args = {
 }
 
 local names, handles = {}, {}
+local first_event
 
 local function cell(value)
 	if value == nil then
@@ -45,6 +47,10 @@ function on_init()
 end
 
 function on_event()
+	if sysdig.get_firstevent_ts() ~= first_event then
+		first_event = sysdig.get_firstevent_ts()
+		line("section", first_event)
+	end
 	local s, ns = evt.get_ts()
 	local cells = { string.format("%d", evt.get_num()), tostring(s), tostring(ns), cell(evt.get_type()) }
 	for _, handle in ipairs(handles) do

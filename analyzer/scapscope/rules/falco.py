@@ -10,7 +10,6 @@ import json
 import os
 import re
 import shutil
-import subprocess
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,14 +19,11 @@ import yaml
 
 from scapscope.rules.condition import Check, Expression, fields_of, walk
 from scapscope.rules.definitions import Rule, RuleSet
-from scapscope.rules.engine import Alert, EngineError, UnableError, known
-from scapscope.rules.entry import RefusedError
-from scapscope.rules.expansion import Expander
+from scapscope.rules.engine import Alert, EngineError, UnableError, expanded, known, run
 from scapscope.rules.output import printed
 
 PROGRAM_VARIABLE = "FALCO_BIN"
 PLUGIN_VARIABLE = "FALCO_CONTAINER_PLUGIN"
-_TIMEOUT_SECONDS = 600
 _VERSION = re.compile(r"Falco version:?\s*(\S+)", re.IGNORECASE)
 _PLUGIN = "share/falco/plugins/libcontainer.so"
 _FROM_PLUGIN = ("container.", "k8s.")
@@ -88,17 +84,7 @@ class Falco:
             return parse_alerts(self._run(command(self._installed.program, config)), rule.name)
 
     def _run(self, words: list[str]) -> str:
-        try:
-            done = subprocess.run(  # noqa: S603 (the user's own Falco)
-                words,
-                capture_output=True,
-                text=True,
-                errors="replace",
-                check=False,
-                timeout=_TIMEOUT_SECONDS,
-            )
-        except (OSError, subprocess.TimeoutExpired) as problem:
-            raise EngineError(f"Falco did not run: {problem}") from None
+        done = run("Falco", words)
         if done.returncode != 0:
             raise EngineError(f"Falco says: {complaint(done.stdout, done.stderr)}")
         return done.stdout
@@ -157,10 +143,7 @@ def without_container_fields(rules: RuleSet, rule: Rule) -> str:
 
     Raises UnableError where the condition itself needs them.
     """
-    try:
-        condition = Expander(rules).rule(rule)
-    except RefusedError as refused:
-        raise EngineError(f"{refused.problem.spot}: {refused}") from None
+    condition = expanded(rules, rule)
     if any(field.startswith(_FROM_PLUGIN) for field in _compared(condition)):
         raise UnableError(
             "this Falco has no container plugin, and the condition needs it: "

@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 import re
 import shutil
-import subprocess
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -18,12 +17,9 @@ from typing import Any
 
 from scapscope.rules.condition import NUMERIC, And, Check, Expression, Not, Or, Word
 from scapscope.rules.definitions import SYSCALL, Rule, RuleSet
-from scapscope.rules.engine import Alert, EngineError, UnableError, known
-from scapscope.rules.entry import RefusedError
-from scapscope.rules.expansion import Expander
+from scapscope.rules.engine import Alert, EngineError, UnableError, expanded, known, run
 from scapscope.rules.output import printed
 
-_TIMEOUT_SECONDS = 600
 _LISTED = re.compile(r"^([a-z][\w]*(?:\.\w+)+)", re.MULTILINE)
 _LACKING = re.compile(r"unrecognized|unknown event type|syntax error in filter|filter error|formatting token")
 _TIME = "evt.rawtime"
@@ -45,10 +41,7 @@ class Sysdig:
         """The events of `capture` that the rule's condition lets through."""
         if rule.source != SYSCALL:
             raise UnableError(f"sysdig has no events of source {rule.source}")
-        try:
-            condition = Expander(rules).rule(rule)
-        except RefusedError as refused:
-            raise EngineError(f"{refused.problem.spot}: {refused}") from None
+        condition = expanded(rules, rule)
         wanted = {field.field for field in printed(rule.output.value)}
         return self.matches(condition, capture, sorted(filter(self._has, wanted)))
 
@@ -68,17 +61,7 @@ class Sysdig:
     def _run(self, *words: str) -> str:
         if self._program is None:
             raise EngineError("sysdig is not installed: Debian and Ubuntu have it as the package sysdig")
-        try:
-            done = subprocess.run(  # noqa: S603 (the user's own sysdig)
-                [self._program, *words],
-                capture_output=True,
-                text=True,
-                errors="replace",
-                check=False,
-                timeout=_TIMEOUT_SECONDS,
-            )
-        except (OSError, subprocess.TimeoutExpired) as problem:
-            raise EngineError(f"sysdig did not run: {problem}") from None
+        done = run("sysdig", [self._program, *words])
         if done.returncode != 0:
             said = (
                 done.stderr.strip() or done.stdout.strip() or f"exit status {done.returncode}"

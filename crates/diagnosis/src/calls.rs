@@ -40,9 +40,14 @@ impl Generic {
     }
 }
 
-/// A wait for a lock that another thread holds, and that others may wait for too: the lock's address.
+/// A wait for what stands at an address to change: a lock, a job to do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct LockWait(pub u64);
+pub struct LockWait {
+    /// The address.
+    pub address: u64,
+    /// What stands there says that it is a lock, that it is held, and that others want it.
+    pub held: bool,
+}
 
 /// What a call was given and its exit event does not repeat.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -74,14 +79,17 @@ impl Given {
 const FUTEX_ENTER: u16 = 64;
 
 /// Who finds a mutex locked sets it to 2, and waits for as long as it is 2: glibc (nptl, lowlevellock.h), Go
-/// (runtime, `mutex_sleeping`), Rust (std, `CONTENDED`). Waits for work to do or for a time have other values.
+/// (runtime, `mutex_sleeping`), Rust (std, `CONTENDED`). Waits for work to do or for a time have other values, but for a
+/// chance.
 fn lock_wait(event: &Event<'_>) -> Option<LockWait> {
-    /// Operation `FUTEX_WAIT`; above the low 7 bits are flags (linux/futex.h, which libs keeps).
+    /// Operations; above the low 7 bits are flags (linux/futex.h, which libs keeps).
     const WAIT: u64 = 0;
+    const WAIT_BITSET: u64 = 9;
     const CONTENDED: u64 = 2;
     let params = event.params().ok()?;
-    let (address, operation, value) = (params.unsigned(0)?, params.unsigned(1)?, params.unsigned(2)?);
-    (operation & 0x7f == WAIT && value == CONTENDED).then_some(LockWait(address))
+    let (address, operation, value) = (params.unsigned(0)?, params.unsigned(1)? & 0x7f, params.unsigned(2)?);
+    let held = operation == WAIT && value == CONTENDED;
+    matches!(operation, WAIT | WAIT_BITSET).then_some(LockWait { address, held })
 }
 
 /// Where a call began.
@@ -133,10 +141,19 @@ impl<'a> CompletedCall<'a> {
         self.exit.timestamp_ns.checked_sub(self.entered?.timestamp_ns)
     }
 
-    /// What the kernel returned. `None`: not recorded, as for every generic event.
+    /// What the kernel returned. `None`: not recorded, as for every generic event but those of a log of strace,
+    /// which have it behind their parameters.
     #[inline]
     #[must_use]
     pub fn result(&self) -> Option<i64> {
+        if self.generic.is_some() {
+            return self
+                .exit
+                .params()
+                .ok()
+                .filter(|_| self.exit.param_count() > BEHIND_GENERIC)?
+                .signed(BEHIND_GENERIC as usize);
+        }
         match self.places().result? {
             0 => self.exit.first_signed(),
             at => self.exit.params().ok()?.signed(at.into()),
@@ -165,7 +182,7 @@ impl<'a> CompletedCall<'a> {
         self.entered.and_then(|entered| entered.given.fd()).or_else(own)
     }
 
-    /// The contended lock that it waited for, if it did and that was recorded.
+    /// What it waited for, if it was a wait and that was recorded.
     #[must_use]
     pub fn lock_wait(&self) -> Option<LockWait> {
         match self.entered?.given {
@@ -213,6 +230,9 @@ fn name(event_type: u16, generic: Option<Generic>) -> &'static str {
     let known = generic.map(|generic| syscalls::name(generic.code.into())).filter(|name| !name.is_empty());
     known.unwrap_or_else(|| schema::name(event_type))
 }
+
+/// Parameters that a generic exit event has itself: the code and, since 2025, the kernel's number.
+const BEHIND_GENERIC: u32 = 2;
 
 /// Linux, include/linux/err.h: results from -4095 on are errors; below are addresses.
 fn errno_of(result: i64) -> Option<u16> {

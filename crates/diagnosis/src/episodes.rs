@@ -1,6 +1,6 @@
 //! What happens to processes: signals delivered, uses of the vsyscall page that went well, deaths.
 
-use scapfile::{schema, syscalls};
+use scapfile::{Params, schema, syscalls};
 
 use crate::activity::{Histogram, Kept, Peak, Room};
 use crate::calls::Generic;
@@ -21,6 +21,40 @@ pub struct Delivery {
     pub sender: Option<i64>,
     /// The page fault right before it on the same thread.
     pub fault: Option<Fault>,
+    /// The address that the signal itself brought, where that was recorded: no `.scap` recorder does, strace
+    /// does.
+    pub told: Option<Told>,
+}
+
+/// The address that a SIGSEGV brings the program (`si_addr`), and no more: not whether it was read, written or
+/// jumped to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Told {
+    /// Where the access was.
+    pub address: u64,
+    /// Something is mapped there, but not for that use (`SEGV_ACCERR`); if not, nothing is (`SEGV_MAPERR`).
+    pub mapped: bool,
+}
+
+impl Told {
+    /// What a `signaldeliver` event tells behind its own parameters; `None` for a signal whose address means
+    /// nothing, as that of a general protection fault (`SI_KERNEL`).
+    #[must_use]
+    pub fn read(params: &Params<'_>) -> Option<Self> {
+        // Numbers: include/uapi/asm-generic/siginfo.h.
+        let mapped = match params.signed(3)? {
+            1 => false,
+            2 => true,
+            _ => return None,
+        };
+        Some(Self { address: params.unsigned(4)?, mapped })
+    }
+
+    /// The code's name.
+    #[must_use]
+    pub fn code(self) -> &'static str {
+        if self.mapped { "SEGV_ACCERR" } else { "SEGV_MAPERR" }
+    }
 }
 
 /// Calls into the vsyscall page after which the thread went on: the kernel emulated them.
@@ -178,6 +212,12 @@ pub struct Death {
 }
 
 impl Death {
+    /// The address that the signal brought, if that is all there is to go by.
+    #[must_use]
+    pub fn told(&self) -> Option<Told> {
+        self.delivery.and_then(|delivery| delivery.told).filter(|_| self.fault.is_none())
+    }
+
     /// How much of the death the capture shows: every step, all but one, or only the beginning.
     #[must_use]
     pub fn recorded(&self) -> Confidence {

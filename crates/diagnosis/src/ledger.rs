@@ -29,11 +29,21 @@ enum Cause {
     VsyscallPage(u64, Access),
     Null(Access),
     Address(Access),
+    /// All that is known is the address that the signal brought: its offset in the vsyscall page, whether it is
+    /// next to null.
+    Told(Option<u64>, bool),
 }
 
 impl Cause {
-    fn of(fault: Option<&Fault>) -> Self {
-        let Some(fault) = fault else { return Self::NoFault };
+    fn of(death: &Death) -> Self {
+        match (&death.fault, death.told()) {
+            (Some(fault), _) => Self::of_fault(fault),
+            (None, Some(told)) => Self::Told(vsyscall::offset(told.address), told.address < NULL_END),
+            (None, None) => Self::NoFault,
+        }
+    }
+
+    fn of_fault(fault: &Fault) -> Self {
         match vsyscall::offset(fault.address) {
             Some(offset) => Self::VsyscallPage(offset, fault.access()),
             None if fault.address < NULL_END => Self::Null(fault.access()),
@@ -142,7 +152,7 @@ impl Pace {
             Single::add(&mut self.startup, startup, &process, took_ns, |new, known| new.weight() > known.weight());
         }
         if let Some(locks) = told.locks {
-            Single::add(&mut self.locks, locks, &process, took_ns, |new, known| new.waits > known.waits);
+            Single::add(&mut self.locks, locks, &process, took_ns, |new, known| new.weight() > known.weight());
         }
         let Some(time) = told.time else { return };
         self.time_processes += 1;
@@ -191,10 +201,11 @@ impl Ledger {
         &self.deaths
     }
 
-    /// Deaths by signals that a page fault explains.
+    /// Deaths by signals that a page fault explains, but for those that tell their address themselves.
     #[must_use]
     pub fn segfaults(&self) -> u64 {
-        let faulted = self.deaths.iter().filter(|deaths| matches!(deaths.shown.signal, SIGSEGV | SIGBUS));
+        let untold = self.deaths.iter().filter(|deaths| deaths.shown.told().is_none());
+        let faulted = untold.filter(|deaths| matches!(deaths.shown.signal, SIGSEGV | SIGBUS));
         faulted.map(|deaths| deaths.count).sum()
     }
 
@@ -219,7 +230,7 @@ impl Ledger {
     /// Notes a death.
     pub fn death(&mut self, death: Death) {
         let program = Program::of(&death.process, death.container);
-        let key = (program, death.signal, Cause::of(death.fault.as_ref()), death.handler_ran);
+        let key = (program, death.signal, Cause::of(&death), death.handler_ran);
         let (pid, time) = (death.process.pid, death.at().timestamp_ns);
         if let Some(at) = self.death_index.get(&key) {
             let deaths = &mut self.deaths[*at];

@@ -20,10 +20,12 @@ mod vsyscall;
 use scapfile::{Damage, Item, MachineInfo, SkipReason};
 use serde::Serialize;
 
-pub use activity::{Account, EmptyEntry, Histogram, Kept, LockWaits, Peak, Room, Startup, TimeCall, TimeUse};
+pub use activity::{
+    Account, EmptyEntry, Ending, Histogram, Kept, Lock, LockWaits, Peak, Room, Startup, TimeCall, TimeUse,
+};
 pub use calls::{CompletedCall, Entered, Generic, LockWait, OpenCall};
 pub use detectors::{DEFAULT_HOT_CALLS, Damaged};
-pub use episodes::{Death, Delivery, Emulated, MappingCheck, Outcome, PageUse, Touched};
+pub use episodes::{Death, Delivery, Emulated, MappingCheck, Outcome, PageUse, Told, Touched};
 pub use fault::{Access, Fault};
 pub use finding::{Confidence, ContainerRef, Evidence, Facts, Finding, Moment, ProcessRef, Relative, Severity};
 pub use ledger::{Deaths, Ledger, Pace, ProgramUse, Single};

@@ -1,8 +1,9 @@
 //! Infers how the kernel treats the vsyscall page (`vsyscall=`) from faults in it and what followed.
 //!
 //! Measured on Linux 6.1: a call faults with PAGE_NOT_PRESENT under `none` and `xonly`, and with
-//! PROTECTION_VIOLATION under `emulate`. Under `none` SIGSEGV follows on the same thread; under the
-//! other two the kernel emulates the call and the thread goes on.
+//! PROTECTION_VIOLATION under `emulate`, which alone has the page in the page table. Under `none`
+//! SIGSEGV follows on the same thread; under the other two the kernel emulates the call and the thread
+//! goes on.
 
 use serde::Serialize;
 
@@ -23,23 +24,25 @@ pub struct KernelMode {
 #[derive(Debug, Clone, Default)]
 pub struct ModeEvidence {
     emulated_absent: Option<Fault>,
-    emulated_present: Option<Fault>,
+    present: Option<Fault>,
     refused_absent: Option<(Fault, Evidence)>,
 }
 
 impl ModeEvidence {
-    /// Notes a fault in the page; `refused`: the event that shows SIGSEGV to have followed.
+    /// Notes a fault, if it is in the page; `refused`: the event that shows SIGSEGV to have followed.
     #[inline]
     pub fn note(&mut self, fault: &Fault, refused: Option<Evidence>) {
-        if fault.vsyscall().is_none() {
+        if !fault.in_vsyscall_page() {
             return;
         }
-        match (fault.is_protection_violation(), refused) {
-            (false, None) => _ = self.emulated_absent.get_or_insert(*fault),
-            (true, None) => _ = self.emulated_present.get_or_insert(*fault),
-            (false, Some(event)) => _ = self.refused_absent.get_or_insert((*fault, event)),
-            // The page is there, but this call was refused: that happens in no mode in particular.
-            (true, Some(_)) => {}
+        // A page that is there is there whatever was done with it, and whether the kernel liked it or not.
+        if fault.is_protection_violation() {
+            self.present.get_or_insert(*fault);
+        } else if fault.vsyscall().is_some() {
+            match refused {
+                None => _ = self.emulated_absent.get_or_insert(*fault),
+                Some(event) => _ = self.refused_absent.get_or_insert((*fault, event)),
+            }
         }
     }
 
@@ -47,14 +50,14 @@ impl ModeEvidence {
     #[must_use]
     pub fn infer(&self) -> KernelMode {
         let one = |fault: &Fault| vec![fault.evidence()];
-        let (vsyscall_mode, vsyscall_mode_evidence) =
-            match (&self.emulated_absent, &self.emulated_present, &self.refused_absent) {
-                (Some(fault), None, _) => (Mode::Xonly, one(fault)),
-                (None, Some(fault), None) => (Mode::Emulate, one(fault)),
-                (None, None, Some((fault, event))) => (Mode::None, vec![fault.evidence(), event.clone()]),
-                // Nothing seen, or what no single kernel does.
-                _ => (Mode::Unknown, Vec::new()),
-            };
+        let (vsyscall_mode, vsyscall_mode_evidence) = match (&self.emulated_absent, &self.present, &self.refused_absent)
+        {
+            (Some(fault), None, _) => (Mode::Xonly, one(fault)),
+            (None, Some(fault), None) => (Mode::Emulate, one(fault)),
+            (None, None, Some((fault, event))) => (Mode::None, vec![fault.evidence(), event.clone()]),
+            // Nothing seen, or what no single kernel does.
+            _ => (Mode::Unknown, Vec::new()),
+        };
         KernelMode { vsyscall_mode, vsyscall_mode_evidence }
     }
 }
@@ -83,8 +86,16 @@ mod tests {
         assert_eq!(mode(&[(ABSENT, true)]), Mode::None);
         assert_eq!(mode(&[(ABSENT, false)]), Mode::Xonly);
         assert_eq!(mode(&[(PRESENT, false)]), Mode::Emulate);
-        assert_eq!(mode(&[(PRESENT, true)]), Mode::Unknown);
+        assert_eq!(mode(&[(PRESENT, true)]), Mode::Emulate);
         assert_eq!(mode(&[]), Mode::Unknown);
+    }
+
+    #[test]
+    fn a_fault_elsewhere_tells_nothing() {
+        let at = Moment { event: 1, timestamp_ns: 0, tid: 1 };
+        let mut evidence = ModeEvidence::default();
+        evidence.note(&Fault { at, address: PAGE - 0x1000, ip: 0, error: PRESENT }, None);
+        assert_eq!(evidence.infer().vsyscall_mode, Mode::Unknown);
     }
 
     #[test]

@@ -282,7 +282,7 @@ fn a_capture_cut_anywhere_never_says_more_than_it_holds() {
         .crash(10, TIME, ABSENT_FETCH)
         .exec(11, "next");
     let whole = &story.bytes;
-    for cut in section(&[]).len()..whole.len() {
+    for cut in Story::begin().bytes.len()..whole.len() {
         let report = report(&whole[..cut]);
         for finding in &report.findings {
             match finding.id {
@@ -354,4 +354,27 @@ fn captures_behind_each_other_are_judged_by_their_own_kernels() {
         assert_eq!(report.kernel.vsyscall_mode, Mode::Unknown, "two kernels");
         assert_eq!(report.findings[0].process.as_ref().and_then(|process| process.comm.as_deref()), Some("old"));
     }
+}
+
+/// As a log of strace has it: the signal brings its code and address, and no page fault is there.
+#[test]
+fn an_address_that_the_signal_brings_explains_the_death_without_page_faults() {
+    let told = |address: u64, code: i64, sender: i64| {
+        let (sender, tid) = (sender.to_le_bytes(), 10i64.to_le_bytes());
+        let params: [&[u8]; 5] = [&sender, &tid, &[11], &code.to_le_bytes(), &address.to_le_bytes()];
+        let report = Story::begin().exec(10, "old").event(10, SIGNALDELIVER, &params).exit(10, 11).report();
+        let [death, unrecorded] = report.findings.as_slice() else { panic!("{:?}", report.findings) };
+        let explained = unrecorded.facts.get("segfaults") == Some(&0.into());
+        (death.id, death.confidence, fact(death, "si_code").clone(), explained, report.kernel.vsyscall_mode)
+    };
+    let (maperr, accerr, kernel) = (1, 2, 0x80);
+    let found = |id, confidence, code: &str| (id, confidence, code.into(), true, Mode::Unknown);
+    assert_eq!(told(TIME, maperr, 0), found("vsyscall-none-crash", Confidence::Likely, "SEGV_MAPERR"));
+    assert_eq!(told(TIME + 1, maperr, 0), found("crash-bad-access", Confidence::Certain, "SEGV_MAPERR"));
+    assert_eq!(told(TIME, accerr, 0), found("crash-bad-access", Confidence::Certain, "SEGV_ACCERR"));
+    assert_eq!(told(0x10, maperr, 0), found("crash-null-deref", Confidence::Certain, "SEGV_MAPERR"));
+    // A general protection fault has no address, and a signal that was sent has none of its own.
+    let untold = ("crash-signal", Confidence::Certain, serde_json::Value::Null, false, Mode::Unknown);
+    assert_eq!(told(0, kernel, 0), untold);
+    assert_eq!(told(0, maperr, 77), untold);
 }

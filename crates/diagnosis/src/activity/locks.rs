@@ -5,77 +5,84 @@ use super::peak::Peak;
 use crate::calls::{CompletedCall, LockWait};
 use crate::finding::Moment;
 
-/// Locks and threads that are told apart.
+/// Addresses that are told apart, and threads for each.
 const LOCKS: usize = 8;
-const THREADS: usize = 8;
+const THREADS: usize = 6;
 /// The value was not what the waiter expected: it changed between the look at the lock and the wait
 /// (futex(2), errno(3)).
 const EAGAIN: u16 = 11;
 
-/// Waits for contended locks.
-#[derive(Debug, Clone)]
-pub struct LockWaits {
-    /// How many.
+/// An address that threads wait at.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Lock {
+    /// The address.
+    pub address: u64,
+    /// How often it was waited at.
     pub waits: u64,
-    /// Those that ended at once, for the lock had changed meanwhile.
+    /// Of these, how often it was a lock that said that it was held.
+    pub held: u64,
+    /// How often the wait ended at once, for the value had changed meanwhile.
     pub again: u64,
-    /// How long all of them took.
+    /// How long all waits took.
     pub waited_ns: u64,
-    /// The first.
-    pub first: Moment,
-    /// The last.
-    pub last: Moment,
-    /// The most within a second.
-    pub peak: Peak,
-    locks: Frequent<u64, LOCKS>,
-    threads: Frequent<i64, THREADS>,
+    threads: [i64; THREADS],
+}
+
+impl Lock {
+    fn note(&mut self, call: &CompletedCall<'_>, held: bool) -> bool {
+        let again = call.errno() == Some(EAGAIN);
+        self.waits += 1;
+        self.held += u64::from(held);
+        self.again += u64::from(again);
+        self.waited_ns = self.waited_ns.saturating_add(call.duration_ns().unwrap_or(0));
+        if let Some(place) = self.threads.iter_mut().find(|known| **known == 0 || **known == call.tid()) {
+            *place = call.tid();
+        }
+        held || again
+    }
+
+    /// How many threads waited there, at least: no more than six are told apart.
+    #[must_use]
+    pub fn threads(&self) -> usize {
+        self.threads.iter().filter(|tid| **tid != 0).count()
+    }
+}
+
+/// Waits in futex.
+#[derive(Debug, Clone, Default)]
+pub struct LockWaits {
+    /// The first and the last that was for a lock that was held, or that ended at once.
+    pub span: Option<(Moment, Moment)>,
+    /// The most of these within a second.
+    pub peak: Option<Peak>,
+    locks: Frequent<Lock, LOCKS>,
 }
 
 #[cfg(test)]
 impl LockWaits {
     /// What it takes with all that belongs to it.
-    pub const MOST_BYTES: usize =
-        size_of::<Self>() + Frequent::<u64, LOCKS>::MOST_BYTES + Frequent::<i64, THREADS>::MOST_BYTES;
+    pub const MOST_BYTES: usize = size_of::<Self>() + Frequent::<Lock, LOCKS>::MOST_BYTES;
 }
 
 impl LockWaits {
-    /// The first wait ends with `call`.
-    #[must_use]
-    pub fn start(call: &CompletedCall<'_>) -> Self {
-        let at = Moment::of(call.exit);
-        Self {
-            waits: 0,
-            again: 0,
-            waited_ns: 0,
-            first: at,
-            last: at,
-            peak: Peak::start(at.timestamp_ns),
-            locks: Frequent::default(),
-            threads: Frequent::default(),
+    /// Counts a wait.
+    pub fn note(&mut self, call: &CompletedCall<'_>, LockWait { address, held }: LockWait) {
+        let lock = self.locks.note(|known| known.address == address, || Lock { address, ..Lock::default() });
+        if lock.note(call, held) {
+            let at = Moment::of(call.exit);
+            self.span = Some((self.span.map_or(at, |(first, _)| first), at));
+            self.peak.get_or_insert_with(|| Peak::start(at.timestamp_ns)).note(at.timestamp_ns);
         }
     }
 
-    /// Counts a wait.
-    pub fn note(&mut self, call: &CompletedCall<'_>, LockWait(lock): LockWait) {
-        let tid = call.tid();
-        self.waits += 1;
-        self.again += u64::from(call.errno() == Some(EAGAIN));
-        self.waited_ns = self.waited_ns.saturating_add(call.duration_ns().unwrap_or(0));
-        self.last = Moment::of(call.exit);
-        self.peak.note(call.exit.timestamp_ns);
-        self.locks.note(|known| *known == lock, || lock);
-        self.threads.note(|known| *known == tid, || tid);
+    /// The addresses that were waited at most.
+    pub fn locks(&self) -> impl Iterator<Item = &Lock> {
+        self.locks.most().into_iter().map(|(lock, _)| lock)
     }
 
-    /// The address of the lock that was waited for most, and how often.
+    /// How many waits were for a lock that was held, or ended at once: to be compared with others.
     #[must_use]
-    pub fn busiest_lock(&self) -> Option<(u64, u64)> {
-        self.locks.most().first().map(|(lock, waits)| (**lock, *waits))
-    }
-
-    /// How many threads waited, at least: no more than eight are told apart.
-    #[must_use]
-    pub fn threads(&self) -> usize {
-        self.threads.kinds()
+    pub fn weight(&self) -> u64 {
+        self.locks().map(|lock| lock.held.max(lock.again)).sum()
     }
 }

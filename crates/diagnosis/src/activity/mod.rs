@@ -15,20 +15,20 @@ mod timing;
 
 pub use histogram::Histogram;
 pub use kinds::{Kind, Kinds, TimeCall};
-pub use locks::LockWaits;
+pub use locks::{Lock, LockWaits};
 pub use peak::Peak;
 pub use room::{Kept, Room};
-pub use startup::{EmptyEntry, Startup};
+pub use startup::{EmptyEntry, Ending, Startup};
 pub use timing::TimeUse;
 
 use crate::calls::CompletedCall;
 
 /// Live processes of which each kind of record is kept at once.
-const TIMED: usize = 640;
-const STARTING: usize = 128;
-const LOCKING: usize = 384;
+const TIMED: usize = 512;
+const STARTING: usize = 112;
+const LOCKING: usize = 256;
 /// The same of calls into the vsyscall page. Those that have ended are among them.
-const EMULATED: usize = 768;
+const EMULATED: usize = 640;
 /// Waits from which on a process is worth a word although it did nothing else: it is told whether it asks
 /// for the time.
 const WAITS: u32 = 8;
@@ -149,7 +149,7 @@ impl Activity {
         self.waits = self.waits.saturating_add(1);
         self.futex_ns = self.futex_ns.saturating_add(call.duration_ns().unwrap_or(0));
         let Some(wait) = call.lock_wait() else { return };
-        self.locks = self.locks.take().or_else(|| rooms.locking.keep(|| LockWaits::start(call)));
+        self.locks = self.locks.take().or_else(|| rooms.locking.keep(LockWaits::default));
         match &mut self.locks {
             Some(locks) => locks.note(call, wait),
             None => self.miss(rooms),
@@ -170,7 +170,8 @@ impl Activity {
     #[must_use]
     pub fn is_remarkable(&self) -> bool {
         let startup = self.startup.as_ref().is_some_and(|startup| startup.is_remarkable());
-        self.waits >= WAITS || self.time.is_some() || self.locks.is_some() || startup
+        let locks = self.locks.as_ref().is_some_and(|locks| locks.weight() > 0);
+        self.waits >= WAITS || self.time.is_some() || locks || startup
     }
 
     /// Tells everything, and begins anew.
@@ -186,7 +187,7 @@ impl Activity {
                 waits: told.waits.into(),
                 time: told.time.map(Kept::release),
                 startup: startup.filter(|startup| startup.is_remarkable()),
-                locks: told.locks.map(Kept::release),
+                locks: told.locks.map(Kept::release).filter(|locks| locks.weight() > 0),
             })
         })
     }

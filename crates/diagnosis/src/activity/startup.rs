@@ -230,8 +230,10 @@ impl Startup {
         let (directory, name) = split(path);
         lookups.directories.note(|known| **known == *cut(directory), || cut(directory));
         let ending = ending(name);
+        // Relative paths and others have no directory in common.
+        let is_absolute = directory.starts_with(b"/");
         let known = lookups.endings.note(
-            |known| *known.ending == *ending,
+            |known| *known.ending == *ending && known.below.starts_with(b"/") == is_absolute,
             || Ending { ending: ending.into(), below: cut(directory), example: cut(path) },
         );
         let common = common_directory(&known.below, directory);

@@ -34,7 +34,7 @@ use crate::ledger::{Deaths, KEPT, Ledger, Pace, ProgramUse};
 use crate::signal;
 use crate::state::{ContainerId, Containers};
 use crate::summary::Summary;
-use crate::vsyscall::Mode;
+use crate::vsyscall::{self, Mode};
 
 pub use capture_truncated::Damaged;
 pub use time_survey::Survey;
@@ -177,7 +177,8 @@ fn touched_and_lived(id: &'static str, touched: &Touched, program: &ProgramUse, 
 fn delivery_evidence(delivery: &Delivery) -> Evidence {
     let name = signal::crash_name(delivery.signal).unwrap_or_default();
     let sender = delivery.sender.map_or_else(|| "the kernel".into(), |sender| format!("pid {sender}"));
-    Evidence::new(delivery.at, "signaldeliver", format!("sig={name} from={sender}"))
+    let told = delivery.told.map(|told| format!(" si_code={} si_addr=0x{:x}", told.code(), told.address));
+    Evidence::new(delivery.at, "signaldeliver", format!("sig={name} from={sender}{}", told.unwrap_or_default()))
 }
 
 /// The facts that go with every death.
@@ -214,7 +215,19 @@ fn death_facts(death: &Death, deaths: &Deaths) -> Facts {
             facts.set("fault_to_signal_ns", delivery.at.since(&fault.at));
             facts.set("events_between", delivery.at.event.saturating_sub(fault.at.event + 1));
         }
-        facts.extend(mapping_facts(death, fault.address));
+        // The page belongs to no process: that none had mapped it says nothing.
+        if !fault.in_vsyscall_page() {
+            facts.extend(mapping_facts(death, fault.address));
+        }
+    }
+    if let Some(told) = death.told() {
+        facts.set("fault_address", address(told.address));
+        facts.set("si_code", told.code());
+        if vsyscall::offset(told.address).is_none() {
+            facts.extend(mapping_facts(death, told.address));
+            // The kernel has looked it up.
+            facts.set("address_mapped", if told.mapped { "yes" } else { "no" });
+        }
     }
     let calls: Vec<serde_json::Value> = death
         .last_calls

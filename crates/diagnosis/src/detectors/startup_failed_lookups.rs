@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::{Case, about};
-use crate::activity::{EmptyEntry, Startup};
+use crate::activity::{EmptyEntry, Ending, Startup};
 use crate::finding::{Confidence, Evidence, Facts, Finding, Severity};
 use crate::ledger::Pace;
 use crate::state::text;
@@ -25,7 +25,9 @@ pub fn find(pace: &Pace, case: &Case<'_>) -> Option<Finding> {
     let startup = &*single.what;
     let lookups = &startup.lookups;
     let endings = lookups.endings.most();
-    let classes = endings.iter().find(|(ending, count)| *ending.ending == *b".class" && *count >= CLASSES);
+    let is_class = |(ending, count): &&(&Ending, u64)| *ending.ending == *b".class" && *count >= CLASSES;
+    let classes =
+        endings.iter().filter(is_class).max_by_key(|(ending, count)| (is_there(startup, &ending.below), *count));
     let is_storm = lookups.failed >= STORM && lookups.failed * 100 >= lookups.made * MOST;
     if !is_storm && classes.is_none() {
         return None;
@@ -49,7 +51,7 @@ pub fn find(pace: &Pace, case: &Case<'_>) -> Option<Finding> {
     if let Some((ending, count)) = classes.or(endings.first()) {
         facts.set("pattern", format!("*{}", text(&ending.ending)));
         facts.set("pattern_count", *count);
-        if !ending.below.is_empty() {
+        if ending.below.starts_with(b"/") {
             facts.set("below", text(&ending.below));
         }
         facts.set("example", text(&ending.example));
@@ -68,11 +70,16 @@ pub fn find(pace: &Pace, case: &Case<'_>) -> Option<Finding> {
     Some(finding)
 }
 
+/// Whether `below` is the working directory, or relative to it.
+fn is_there(startup: &Startup, below: &[u8]) -> bool {
+    !below.starts_with(b"/") || startup.directory.as_deref() == Some(below)
+}
+
 /// What the class path has to do with class files that were looked for below `below`, and how sure that is.
 fn class_path(startup: &Startup, below: &[u8]) -> (&'static str, Confidence) {
     // Where all class files are in one package, `below` includes it.
     let may_be_there = startup.directory.as_ref().is_none_or(|directory| below.starts_with(directory));
-    let is_there = below.is_empty() || startup.directory.as_deref() == Some(below);
+    let is_there = is_there(startup, below);
     let sure = if startup.directory.is_some() || is_there { Confidence::Certain } else { Confidence::Likely };
     match startup.empty_entry.filter(|_| may_be_there || is_there) {
         Some(EmptyEntry::Argument) => ("empty-argument", sure),

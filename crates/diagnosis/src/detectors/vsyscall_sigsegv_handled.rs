@@ -13,8 +13,7 @@ pub fn find(program: &ProgramUse, case: &Case<'_>) -> Option<Finding> {
     let fault = touched.first;
     let died_of_it = case.ledger.deaths().iter().any(|deaths| {
         let death = &deaths.shown;
-        death.handler_ran
-            && death.fault.as_ref().is_some_and(Fault::in_vsyscall_page)
+        death.fault.as_ref().is_some_and(Fault::in_vsyscall_page)
             && death.container == program.container
             && deaths.pids.contains(&program.process.pid)
     });

@@ -18,7 +18,7 @@ pub use threads::{MAX_THREADS, RecentCall, Threads, Touched};
 
 use crate::activity::{Account, Activity, EmptyEntry, Kind, Kinds, Rooms, Startup};
 use crate::calls::{CompletedCall, OpenCall};
-use crate::episodes::{Death, Delivery, MappingCheck, Outcome, PageUse};
+use crate::episodes::{Death, Delivery, MappingCheck, Outcome, PageUse, Told};
 use crate::fault::Fault;
 use crate::finding::{Evidence, Moment, ProcessRef, Relative};
 use crate::mode::ModeEvidence;
@@ -562,7 +562,8 @@ impl State {
         // When a process ends, the kernel sends SIGKILL to its other threads: that is not the cause.
         let is_aftermath = signal == SIGKILL && process.dying.is_some_and(|dying| dying.at.tid != event.tid);
         if !is_aftermath {
-            process.dying = Some(Delivery { at: Moment::of(event), signal, sender, fault });
+            let told = Told::read(&params).filter(|_| signal == SIGSEGV && sender.is_none());
+            process.dying = Some(Delivery { at: Moment::of(event), signal, sender, fault, told });
         }
     }
 
@@ -636,11 +637,12 @@ impl State {
         {
             self.modes.note(fault, Some(Evidence::new(exit, "procexit", format!("status={}", status.0))));
         }
-        let mapping = fault.map(|fault| MappingCheck {
+        let told = delivery.and_then(|delivery| delivery.told).map(|told| told.address);
+        let mapping = fault.map(|fault| fault.address).or(told).map(|address| MappingCheck {
             seen: process.mappings.count(),
-            holds: process.mappings.holds(fault.address),
-            near_used: touched.is_near(fault.address),
-            nearest: process.mappings.nearest(fault.address),
+            holds: process.mappings.holds(address),
+            near_used: touched.is_near(address),
+            nearest: process.mappings.nearest(address),
         });
         let death = Death {
             process: self.show(process, tid),

@@ -2,16 +2,11 @@
 
 #![allow(dead_code, reason = "each test file uses a part of it")]
 
-#[path = "../../../scapfile/tests/common/mod.rs"]
-mod common;
-
 use std::io::Cursor;
 use std::ops::ControlFlow;
 
-pub use common::section;
-use common::{EVENT_LARGE, EVENT_V2, EventWriter};
 use diagnosis::{Diagnosis, Finding, PAGE, Report};
-use scapfile::{Capture, schema};
+use scapfile::{Capture, schema, write};
 
 pub const PAGE_FAULT: u16 = 290;
 pub const SIGNALDELIVER: u16 = 232;
@@ -48,26 +43,22 @@ pub struct Story {
 
 impl Story {
     pub fn begin() -> Self {
-        Self { bytes: section(&[]), now_ns: 1_000_000_000, step_ns: 1_000_000, args: b"--serve\0", directory: b"/\0" }
-    }
-
-    pub fn event(self, tid: i64, event_type: u16, params: &[&[u8]]) -> Self {
-        self.event_in(EVENT_V2, tid, event_type, params)
+        let mut bytes = Vec::new();
+        write::section(&mut bytes);
+        Self { bytes, now_ns: 1_000_000_000, step_ns: 1_000_000, args: b"--serve\0", directory: b"/\0" }
     }
 
     /// As current Falco writes it: 32-bit parameter lengths.
     pub fn async_event(self, name: &[u8], data: &[u8]) -> Self {
         let asyncevent = schema::types_named("asyncevent").next().expect("in the event table");
-        self.event_in(EVENT_LARGE, -1, asyncevent, &[&[0; 4], name, data])
+        self.event(-1, asyncevent, &[&[0; 4], name, data])
     }
 
-    pub fn event_in(mut self, block: u32, tid: i64, event_type: u16, params: &[&[u8]]) -> Self {
+    pub fn event(mut self, tid: i64, event_type: u16, params: &[&[u8]]) -> Self {
         self.now_ns = self.now_ns.wrapping_add(self.step_ns);
-        let mut event = EventWriter::new(block, event_type, params);
-        event.tid = tid;
-        event.cpu = u16::try_from(tid.rem_euclid(4)).expect("small");
-        event.timestamp_ns = self.now_ns;
-        self.bytes.extend(event.block());
+        let cpu = u16::try_from(tid.rem_euclid(4)).expect("small");
+        let event = write::Event { cpu, timestamp_ns: self.now_ns, tid, event_type, params };
+        write::event(&mut self.bytes, &event).expect("room for it");
         self
     }
 

@@ -1,0 +1,1 @@
+"""The captures, and the lab that records them."""
