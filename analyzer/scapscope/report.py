@@ -61,6 +61,7 @@ class CaptureSummary:
     malformed_lists: int
     threads_forgotten: int
     happenings_omitted: int
+    processes_unwatched: int
     damage: Damage | None
     strace: StraceLog | None
 

@@ -51,7 +51,7 @@ def explain(
     hot_calls: int | None,
     colour: bool | None,
 ) -> None:
-    """Say why a program crashed, and what to do about it.
+    """Say why a program crashed or is slow, and what to do about it.
 
     TRACE is a capture as sysdig or Falco writes it, plain or gzipped, or a log of strace -f -tt -T;
     - is standard input. A damaged capture is analysed up to the damage, and the report says so; of a

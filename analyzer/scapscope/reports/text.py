@@ -96,7 +96,9 @@ def _capture(page: Page, report: Report) -> None:
     if capture.threads_forgotten:
         words.append(f"{count(capture.threads_forgotten)} threads lost sight of (too many at once)")
     if capture.happenings_omitted:
-        words.append(f"{count(capture.happenings_omitted)} more deaths or uses of the page are not listed")
+        words.append(f"{count(capture.happenings_omitted)} more deaths or programs are not listed")
+    if capture.processes_unwatched:
+        words.append(f"{count(capture.processes_unwatched)} processes not timed (too many at once)")
     page.paragraph(f"{_name(capture)}: {', '.join(words)}.", indent="")
 
 

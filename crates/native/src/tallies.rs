@@ -2,7 +2,6 @@
 
 use std::ops::ControlFlow;
 use std::path::PathBuf;
-use std::sync::Arc;
 
 use profile::{
     Asked, By, Calls, CostTable, Costs, Group, Made, Order, Picture, Rates, Rest, Series, Stacks, Underway, Who, Within,
@@ -15,9 +14,8 @@ use serde::Serialize;
 use stracelog::table::{Row, Table};
 
 use crate::background;
-use crate::error::Failure;
 use crate::filter::wanted_types;
-use crate::input::{self, Meter, Opened, Source};
+use crate::input::{self, Opened};
 use crate::summary::{CaptureObject, SCHEMA_VERSION};
 
 /// Calls that are not back at the end of which all is told.
@@ -242,14 +240,12 @@ fn tally<'py, T: Send + 'static, J: Serialize>(
     note: impl Fn(&mut T, &Made<'_>) + Send + 'static,
     tell: impl FnOnce(&mut T, &Calls, &[Underway]) -> J + Send + 'static,
 ) -> PyResult<Bound<'py, PyBytes>> {
-    let source = Source::new(source);
-    let name = source.to_string();
-    let told = background::run(py, progress, move |meter: &Arc<Meter>| -> Result<Vec<u8>, Failure> {
+    background::json(py, source, progress, move |source, meter| {
         let mut capture = match source.open_any(meter)? {
             Opened::Capture(capture) => capture,
             Opened::Table(table) => {
                 let tally = count(&table).ok_or_else(input::no_events_in_table)?;
-                let capture = CaptureObject::of_table(&source, meter, &table);
+                let capture = CaptureObject::of_table(source, meter, &table);
                 return Ok(serde_json::to_vec(&Told { schema_version: SCHEMA_VERSION, capture, tally })?);
             }
         };
@@ -263,9 +259,8 @@ fn tally<'py, T: Send + 'static, J: Serialize>(
         let told = Told {
             schema_version: SCHEMA_VERSION,
             tally: tell(&mut tally, &calls, &underway),
-            capture: CaptureObject::new(&source, meter, &capture, calls.summary(), calls.omitted()),
+            capture: CaptureObject::new(source, meter, &capture, calls.summary(), calls.omitted()),
         };
         Ok(serde_json::to_vec(&told)?)
-    })?;
-    told.map(|json| PyBytes::new(py, &json)).map_err(|failure| failure.raise(name))
+    })
 }

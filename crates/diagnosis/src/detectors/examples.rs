@@ -3,7 +3,8 @@
 use scapfile::{Capture, Event, Item, write};
 use std::ops::ControlFlow;
 
-use super::{Case, DEFAULT_HOT_CALLS};
+use super::{Case, DEFAULT_HOT_CALLS, Survey};
+use crate::activity::Room;
 use crate::episodes::{Death, Delivery, MappingCheck, PageUse, Told};
 use crate::fault::Fault;
 use crate::finding::{Moment, ProcessRef};
@@ -74,15 +75,16 @@ pub fn told(address: u64, mapped: bool) -> Death {
 pub fn program(address: u64, error: u32, caught: bool) -> ProgramUse {
     let fault = fault(address, error, moment(1, 1));
     let mut page_use = PageUse::default();
-    page_use.note(fault, caught.then(|| delivery(fault)));
+    page_use.note(fault, caught.then(|| delivery(fault)), &Room::new(1));
     ProgramUse { process: process(), container: None, page_use, processes: 1 }
 }
 
 /// A program whose calls at `address` were emulated `count` times, `step_ns` apart.
 pub fn program_calling(address: u64, error: u32, count: u64, step_ns: u64) -> ProgramUse {
     let mut page_use = PageUse::default();
+    let room = Room::new(1);
     for call in 0..count {
-        page_use.note(fault(address, error, moment(call + 1, call * step_ns)), None);
+        page_use.note(fault(address, error, moment(call + 1, call * step_ns)), None, &room);
     }
     ProgramUse { process: process(), container: None, page_use, processes: 1 }
 }
@@ -127,6 +129,7 @@ pub fn each_event(types: &[u16], mut visitor: impl FnMut(&Event<'_>)) {
 
 fn ask<T>(mode: Mode, ledger: &Ledger, summary: &Summary, question: impl FnOnce(&Case<'_>) -> T) -> T {
     let containers = Containers::default();
+    let survey = Survey::of(ledger.paces());
     question(&Case {
         ledger,
         summary,
@@ -134,6 +137,7 @@ fn ask<T>(mode: Mode, ledger: &Ledger, summary: &Summary, question: impl FnOnce(
         damage: None,
         containers: &containers,
         hot_calls: DEFAULT_HOT_CALLS,
+        survey: &survey,
         earlier_segfaults: 0,
     })
 }
