@@ -120,7 +120,8 @@ def test_who_touches_the_page_tells_the_mode(trace: Trace) -> None:
 @needs_sysdig
 def test_calls_are_those_of_the_manifest(trace: Trace) -> None:
     seen = alerts(FETCH, trace.path)
-    called = [one for one in trace.expect if "call" in one.get("facts", {})]
+    in_page = [one for one in trace.expect if one["id"].startswith(("vsyscall-", "crash-"))]
+    called = [one for one in in_page if "call" in one.get("facts", {})]
     if called:
         assert {(one.fields["proc.name"], address(one)) for one in seen} == {
             (one["process"]["comm"], ENTRY_POINTS[one["facts"]["call"]]) for one in called
@@ -146,7 +147,7 @@ def test_jumps_and_reads_are_those_of_the_manifest(rule: str, finding: str, trac
 def test_segmentation_faults_in_containers_are_those_of_the_manifest(trace: Trace) -> None:
     """A finding is of one death where it does not say of how many."""
     died = [one for one in trace.expect if one.keys() >= {"process", "container"}]
-    died = [one for one in died if one["facts"]["signal"] == "SIGSEGV"]
+    died = [one for one in died if one["facts"].get("signal") == "SIGSEGV"]
     seen = alerts(SIGSEGV, trace.path)
     assert Counter(one.fields["proc.name"] for one in seen) == Counter(
         one["process"]["comm"] for one in died for _ in range(one["facts"].get("count", 1))
