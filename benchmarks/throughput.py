@@ -4,6 +4,7 @@
 """
 
 import argparse
+import platform
 import statistics
 import subprocess
 import sys
@@ -119,6 +120,15 @@ def of_this_machine(runs: int) -> list[Rate]:
     return rates
 
 
+def _this_machine() -> str:
+    clock = Path("/sys/devices/system/clocksource/clocksource0/current_clocksource").read_text().strip()
+    maps = Path("/proc/self/maps").read_text().splitlines()
+    page = [line.split()[1] for line in maps if line.endswith("[vsyscall]")]
+    return (
+        f"Linux {platform.release()}, clocksource {clock}, vsyscall page {page[0] if page else 'not mapped'}"
+    )
+
+
 def main() -> int:
     """Measure, print the page, and keep it."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.throughput", description=__doc__)
@@ -140,7 +150,7 @@ def main() -> int:
         print(f"throughput: {error}", file=sys.stderr)
         return 3
     output = options.output or REPOSITORY / "docs/throughput.md"
-    throughput_page.write(output, rates, guest, options.runs)
+    throughput_page.write(output, rates, guest, _this_machine(), options.runs)
     print(f"Written to {output}", file=sys.stderr)
     return 0
 
