@@ -80,7 +80,7 @@ def boot(
         command = _qemu(guest, accel, parameters, shared)
         process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT)
         try:
-            _wait(process, console, time.monotonic() + seconds)
+            wait(process, console, time.monotonic() + seconds)
         finally:
             process.kill()
             process.wait()
@@ -88,7 +88,8 @@ def boot(
         raise LabError(f"the guest did not power off but ended QEMU with {process.returncode}; see {console}")
 
 
-def _wait(process: subprocess.Popen[bytes], console: Path, end: float) -> None:
+def wait(process: subprocess.Popen[bytes], console: Path, end: float) -> None:
+    """Wait until QEMU ends; raise when the guest is stuck, or at `end` of the monotonic clock."""
     while time.monotonic() < end:
         try:
             process.wait(LOOK_SECONDS)
