@@ -26,23 +26,29 @@ struct Loop<'a> {
     gap_ns: u64,
 }
 
-/// Compares the loop with the dearest gaps inside containers with the one with the shortest outside; better with one of
-/// the same program.
+/// Compares the loop of a program inside a container with the same program's outside. Where none runs on both sides, the
+/// loop with the dearest gaps inside is held against the shortest outside, which is worth a remark and no warning.
 pub fn find(case: &Case<'_>) -> Option<Finding> {
     let loops: Vec<Loop<'_>> = case.ledger.paces().iter().filter_map(measured).collect();
     let (inside, outside): (Vec<&Loop<'_>>, Vec<&Loop<'_>>) =
         loops.iter().partition(|one| one.pace.container.is_some());
-    let inside = *inside.iter().max_by_key(|one| one.gap_ns)?;
-    let same = |one: &&&Loop<'_>| name(&one.pace.process) == name(&inside.pace.process);
-    let own = outside.iter().filter(same).min_by_key(|one| one.gap_ns);
-    let outside = own.or_else(|| outside.iter().min_by_key(|one| one.gap_ns))?;
+    let own_of = |inside: &Loop<'_>| {
+        let same = outside.iter().filter(|one| name(&one.pace.process) == name(&inside.pace.process));
+        same.min_by_key(|one| one.gap_ns).copied()
+    };
+    let on_both_sides = inside.iter().filter(|one| own_of(one).is_some()).max_by_key(|one| one.gap_ns);
+    let inside = *on_both_sides.or_else(|| inside.iter().max_by_key(|one| one.gap_ns))?;
+    let own = own_of(inside);
+    let outside = own.or_else(|| outside.iter().min_by_key(|one| one.gap_ns).copied())?;
     if inside.gap_ns * 100 < outside.gap_ns * DEARER {
         return None;
     }
     let Loop { pace, time, gap_ns } = inside;
-    let mut finding = about("seccomp-overhead", Severity::Warning, &pace.process, pace.container, case);
     // Another program's loop may be shorter by itself.
-    finding.confidence = if own.is_some() { Confidence::Likely } else { Confidence::Possible };
+    let (severity, confidence) =
+        if own.is_some() { (Severity::Warning, Confidence::Likely) } else { (Severity::Info, Confidence::Possible) };
+    let mut finding = about("seccomp-overhead", severity, &pace.process, pace.container, case);
+    finding.confidence = confidence;
     let facts = &mut finding.facts;
     facts.set("call", busiest(time).name());
     facts.set("count", time.total());
