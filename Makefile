@@ -58,7 +58,7 @@ bench: $(TOOLS_READY)  ## measure speed and memory against sysdig on large captu
 	@tools/debian-packages sysdig pigz isal
 	$(BIN)/python -m benchmarks
 
-LAB_PACKAGES := mmdebstrap genext2fs debian-archive-keyring qemu-system-x86 dietlibc-dev
+LAB_PACKAGES := mmdebstrap genext2fs debian-archive-keyring qemu-system-x86 dietlibc-dev gcc libc6-dev
 
 throughput: $(TOOLS_READY)  ## measure in the lab how often a program gets the time, by which way
 	@tools/debian-packages $(LAB_PACKAGES)
@@ -72,8 +72,8 @@ lab-smoke: $(TOOLS_READY)  ## record one crash and one healthy program
 	@tools/debian-packages $(LAB_PACKAGES)
 	$(BIN)/python -m traces.lab --smoke
 
-clean:  ## remove everything that make made
-	rm -rf .venv target build dist benchmarks/.cache traces/lab/.cache traces/lab/recorded analyzer/*.egg-info analyzer/scapscope/_native*.so
+clean:  ## remove everything that make made, the lab's guest too
+	rm -rf .venv target build dist benchmarks/.cache analyzer/*.egg-info analyzer/scapscope/_native*.so
 	rm -rf .mypy_cache .pytest_cache .ruff_cache
 	find analyzer tests benchmarks -name __pycache__ -prune -exec rm -rf {} + 2>/dev/null || true
 

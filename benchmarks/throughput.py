@@ -4,12 +4,14 @@
 """
 
 import argparse
+import platform
 import statistics
 import subprocess
 import sys
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from traces.lab import recorder
 from traces.lab.places import CACHE, REPOSITORY, LabError
@@ -34,6 +36,8 @@ RECORDERS: dict[str, list[str] | None] = {
 # The vDSO makes no system call: no filter sees it.
 UNFILTERED = {"vdso-time", "vdso-clock_gettime"}
 SECONDS = 1
+# What a shell says of death by signal 11.
+SIGSEGV = 139
 
 
 @dataclass(frozen=True)
@@ -77,19 +81,23 @@ def _scenario(
     )
 
 
-def rates_of(kernel: str, name: str, watcher: str, ran: list[dict[str, str]]) -> list[Rate]:
+def rates_of(kernel: str, name: str, watcher: str, ran: list[dict[str, Any]]) -> list[Rate]:
     """Read what the programs printed: the median for each way."""
-    printed: dict[str, list[float]] = {}
+    printed: dict[str, list[float | None]] = {}
     for one in ran:
         way = one["command"].split("stress ")[1].split()[0]
         found = dict(word.split("=", 1) for word in one["output"].split() if "=" in word)
-        printed.setdefault(way, [])
-        if "per_second" in found:
-            printed[way].append(float(found["per_second"]))
-    return [
-        Rate(kernel, name, watcher, way, statistics.median(told) if told else None)
-        for way, told in printed.items()
-    ]
+        if one["status"] not in (0, SIGSEGV):
+            raise LabError(f"{one['command']} ended with status {one['status']}: {one['output'].strip()}")
+        printed.setdefault(way, []).append(float(found["per_second"]) if one["status"] == 0 else None)
+    return [Rate(kernel, name, watcher, way, _median(told)) for way, told in printed.items()]
+
+
+def _median(told: list[float | None]) -> float | None:
+    lived = [rate for rate in told if rate is not None]
+    if lived and len(lived) < len(told):
+        raise LabError("a program died in some runs only")
+    return statistics.median(lived) if lived else None
 
 
 def of_this_machine(runs: int) -> list[Rate]:
@@ -106,9 +114,19 @@ def of_this_machine(runs: int) -> list[Rate]:
                     str(programs / word) if (programs / word).exists() else word for word in line.split()
                 ]
                 done = subprocess.run(words, capture_output=True, text=True, check=False)
-                ran.append({"command": line, "output": done.stdout})
+                status = done.returncode if done.returncode >= 0 else 128 - done.returncode
+                ran.append({"command": line, "status": status, "output": done.stdout})
         rates += rates_of("this machine", name, "nobody", ran)
     return rates
+
+
+def _this_machine() -> str:
+    clock = Path("/sys/devices/system/clocksource/clocksource0/current_clocksource").read_text().strip()
+    maps = Path("/proc/self/maps").read_text().splitlines()
+    page = [line.split()[1] for line in maps if line.endswith("[vsyscall]")]
+    return (
+        f"Linux {platform.release()}, clocksource {clock}, vsyscall page {page[0] if page else 'not mapped'}"
+    )
 
 
 def main() -> int:
@@ -123,14 +141,16 @@ def main() -> int:
     guest = ""
     try:
         for recording in recorder.record([one for *_, one in asked]):
+            if recording.failure is not None:
+                raise LabError(recording.failure)
             guest = f"{recording.machine['machine']}, {recording.machine['kernel']}"
             rates += rates_of(*labels[recording.scenario.name], recording.result["run"])
+        rates += of_this_machine(options.runs)
     except LabError as error:
         print(f"throughput: {error}", file=sys.stderr)
         return 3
-    rates += of_this_machine(options.runs)
     output = options.output or REPOSITORY / "docs/throughput.md"
-    throughput_page.write(output, rates, guest, options.runs)
+    throughput_page.write(output, rates, guest, _this_machine(), options.runs)
     print(f"Written to {output}", file=sys.stderr)
     return 0
 

@@ -21,9 +21,12 @@ NAMES = {
 HEADER = """# How often a program gets the time
 
 Written by `make throughput`. One program, `stress` of the trace lab, asks for the time in a loop for a
-second; the figures are million calls per second, medians of {runs} runs. The guest is {guest}:
-**where its instructions are emulated, only ratios mean anything.** The last column is the machine that
-ran the guest, outside it; its vsyscall mode and kernel are its own.
+second; the figures are million calls per second, medians of {runs} runs.
+
+- The guest: {guest}.
+- This machine, which ran the guest: {host}.
+
+**Where the guest's instructions are emulated, only ratios mean anything.**
 
 - vDSO: the libc of today reads the clock in user space. syscall: it enters the kernel. vsyscall: it jumps
   into the page that old libcs use, which the kernel emulates after a page fault (or, with vsyscall=none,
@@ -34,11 +37,11 @@ ran the guest, outside it; its vsyscall mode and kernel are its own.
   calls a filter always allows; "uncached" defeats that, and shows what kernels before did at every call."""
 
 
-def write(output: Path, rates: Sequence[Rate], guest: str, runs: int) -> None:
+def write(output: Path, rates: Sequence[Rate], guest: str, host: str, runs: int) -> None:
     """Write the page to `output` and the chart to the file of the same name that ends in .svg."""
     chart = output.with_suffix(".svg")
     parts = [
-        HEADER.format(runs=runs, guest=guest),
+        HEADER.format(runs=runs, guest=guest, host=host),
         f"![Million calls per second by kernel, way and filter]({chart.name})",
         *throughput(rates),
         *against_the_article(rates),

@@ -89,6 +89,8 @@ def report(
         "malformed_lists": 0,
         "threads_forgotten": 0,
         "happenings_omitted": 0,
+        "processes_unwatched": 0,
+        "strace": None,
         "damage": None,
     }
     return Report(

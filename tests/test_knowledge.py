@@ -99,7 +99,8 @@ def test_conditions_are_about_values_that_there_are(finding_id: str) -> None:
             if name == "confidence":
                 allowed = REPORT_SCHEMA["$defs"]["finding"]["properties"]["confidence"]["enum"]
             if allowed is not None:
-                assert set(wanted if isinstance(wanted, list) else [wanted]) <= set(allowed)
+                # None: the fact is not there.
+                assert set(wanted if isinstance(wanted, list) else [wanted]) <= {*allowed, None}
 
 
 @each_finding
@@ -172,6 +173,19 @@ def test_a_name_that_could_do_harm_is_not_put_into_a_command(image: str) -> None
         ("list", list("abcdefgh"), "a, b, c, d, e and 3 more"),
         ("durations", [1000, 2000000], "1 us and 2 ms"),
         ("calls", {"getcpu": 1, "time": 3000}, "time() 3,000 times and getcpu() once"),
+        (
+            "programs",
+            [
+                {"comm": "java", "container": "7272f37ebc5c", "count": 3000},
+                {"comm": None, "container": None, "count": 2},
+            ],
+            "java in container 7272f37ebc5c 3,000 times and a process twice",
+        ),
+        (
+            "paths",
+            [{"path": "/srv/", "count": 60}, {"path": "", "count": 1}],
+            "/srv/ 60 times and the working directory once",
+        ),
     ],
 )
 def test_values_read_as_a_person_would_write_them(form: str, value: Any, words: str) -> None:

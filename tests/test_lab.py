@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
+from benchmarks import throughput
+from traces.lab import machine, scenario
 from traces.lab import manifest as kept
-from traces.lab import scenario
 from traces.lab.expected import differences
 from traces.lab.places import LabError
+from traces.lab.recorder import Recording, check
+from traces.lab.scenario import Scenario
 
 from conftest import REPOSITORY, Trace
 
@@ -157,3 +161,61 @@ def test_the_scenarios_can_be_listed_without_a_guest() -> None:
     command = (sys.executable, "-m", "traces.lab", "--list")
     done = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, check=True)
     assert [line.split()[0] for line in done.stdout.splitlines()] == list(SCENARIOS)
+
+
+def recording(run: list[dict[str, Any]], **changes: Any) -> Recording:
+    one = Scenario(name="odd", shows="x", run=["a", "b"], kernel="k", exit_status=139, capture=False)
+    values: dict[str, Any] = {"machine": {}, "result": {"run": run}, "capture": None}
+    return Recording(one, **(values | changes))
+
+
+def test_a_program_before_the_last_may_not_fail_unseen() -> None:
+    ran = [{"command": "a", "status": 1, "output": ""}, {"command": "b", "status": 139, "output": ""}]
+    assert check(recording(ran)) == ["a: exit status 1"]
+
+
+def test_the_last_program_must_end_as_expected() -> None:
+    ran: list[dict[str, Any]] = [
+        {"command": "a", "status": 0, "output": ""},
+        {"command": "b", "status": None, "output": ""},
+    ]
+    assert check(recording(ran)) == ["exit status None, not 139"]
+
+
+def test_a_scenario_that_could_not_be_recorded_says_why() -> None:
+    assert check(recording([], failure="the guest is stuck")) == ["the guest is stuck"]
+
+
+def test_a_guest_that_is_stuck_is_not_waited_for(tmp_path: Path) -> None:
+    console = tmp_path / "console"
+    console.write_bytes(b"watchdog: BUG: soft lockup - CPU#1 stuck for 44s!")
+    with subprocess.Popen(("sleep", "60")) as process:
+        with pytest.raises(LabError, match="stuck"):
+            machine.wait(process, console, time.monotonic() + 30)
+        process.kill()
+
+
+def test_a_capture_from_elsewhere_is_not_replaced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    entry = ENTRY | {"file": "odd.scap", "provenance": {"source": "recorded by somebody"}}
+    listed = tmp_path / "manifest.yaml"
+    listed.write_text(yaml.safe_dump({"captures": [entry]}))
+    monkeypatch.setattr(kept, "MANIFEST", listed)
+    with pytest.raises(LabError, match=r"odd\.scap .* not replaced"):
+        kept.keep(recording([], capture=tmp_path / "odd.scap"))
+
+
+def rates(*statuses: int) -> list[throughput.Rate]:
+    line = "calls=3 seconds=1.0 per_second=3 how=vsyscall-time"
+    ran = [
+        {"command": "stress vsyscall-time -s 1", "status": status, "output": "" if status else line}
+        for status in statuses
+    ]
+    return throughput.rates_of("none", "no filter", "nobody", ran)
+
+
+def test_only_death_by_sigsegv_is_a_rate_of_its_own() -> None:
+    assert [rate.per_second for rate in (*rates(0, 0), *rates(139, 139))] == [3, None]
+    with pytest.raises(LabError, match="ended with status 1"):
+        rates(1)
+    with pytest.raises(LabError, match="some runs only"):
+        rates(0, 139)

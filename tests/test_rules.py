@@ -8,8 +8,8 @@ import shutil
 import textwrap
 from collections import Counter
 from functools import cache
+from itertools import chain
 from pathlib import Path
-from typing import Any
 
 import pytest
 import yaml
@@ -28,6 +28,8 @@ from scapscope.rules.reference import reference
 from scapscope.rules.source import SourceError
 from scapscope.rules.sysdig import Sysdig
 from scapscope.rules.traps import HIGH_VOLUME
+from written_captures import ABSENT, PAGE, PRESENT, SUPERVISOR, Capture
+from written_captures import READ as READ_ERROR
 
 RULES = REPOSITORY / "rules/vsyscall_rules.yaml"
 ALL_RULES = sorted((REPOSITORY / "rules").glob("*.yaml"))
@@ -38,6 +40,14 @@ FETCH = "Instruction Fetch in Vsyscall Page"
 JUMP = "Instruction Fetch off Vsyscall Entry Points"
 READ = "Read of Vsyscall Page"
 SIGSEGV = "SIGSEGV Delivered in Container"
+ENTRY_POINTS = {
+    "gettimeofday": "0xffffffffff600000",
+    "time": "0xffffffffff600400",
+    "getcpu": "0xffffffffff600800",
+}
+WRITE_ERROR = 21  # PROTECTION_VIOLATION, WRITE_ACCESS, USER_FAULT
+
+DOCKER_HOSTS = [one for one in MANIFEST if "docker" in one.name]
 
 needs_sysdig = pytest.mark.skipif(shutil.which("sysdig") is None, reason="needs sysdig")
 
@@ -56,10 +66,6 @@ def no_falco(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Monke
 def alerts(rule: str, capture: Path) -> list[Alert]:
     rules = load([RULES])
     return Sysdig().alerts(rules, rules.rules[rule], capture)
-
-
-def findings(trace: Trace, *ids: str) -> list[dict[str, Any]]:
-    return [finding for finding in trace.expect if finding["id"] in ids]
 
 
 def test_lint_has_nothing_to_say(repository: Path) -> None:
@@ -83,8 +89,7 @@ def test_every_rule_has_its_test_file() -> None:
 @pytest.mark.parametrize("path", TESTS, ids=lambda path: path.stem)
 def test_a_test_file_covers_the_whole_manifest(path: Path) -> None:
     case = cases.read(path)
-    recorded = [one for one in (*case.alerting, *case.silent) if one.alteration is None]
-    assert sorted(one.capture.resolve() for one in recorded) == sorted(
+    assert sorted(one.capture.resolve() for one in (*case.alerting, *case.silent)) == sorted(
         trace.path.resolve() for trace in MANIFEST
     )
     assert case.alerting
@@ -101,34 +106,76 @@ def test_a_rule_alerts_where_it_must_and_is_silent_elsewhere(path: Path) -> None
     assert len(verdicts) >= len(MANIFEST)
 
 
+def address(alert: Alert) -> str:
+    return f"0x{alert.fields['evt.arg.addr'].lower()}"
+
+
+@needs_sysdig
+def test_who_touches_the_page_tells_the_mode(trace: Trace) -> None:
+    """A call does, and a jump where the page is; where it is not, none and xonly refuse a jump alike."""
+    mode = trace.entry["vsyscall_mode"]
+    calls, jumps = alerts(FETCH, trace.path), alerts(JUMP, trace.path)
+    present = ["PROTECTION_VIOLATION" in one.fields["evt.arg.error"] for one in (*calls, *jumps)]
+    assert set(present) <= {mode == "emulate"}
+    assert (mode != "unknown") == (calls != [] or any(present))
+
+
 @needs_sysdig
 def test_calls_are_those_of_the_manifest(trace: Trace) -> None:
-    """A capture tells the vsyscall mode exactly if a program touched the page."""
     seen = alerts(FETCH, trace.path)
-    assert bool(seen) == (trace.entry["vsyscall_mode"] != "unknown")
-    called = findings(trace, "vsyscall-none-crash", "vsyscall-sigsegv-handled", "vsyscall-emulated-hot")
+    in_page = [one for one in trace.expect if one["id"].startswith(("vsyscall-", "crash-"))]
+    called = [one for one in in_page if "call" in one.get("facts", {})]
     if called:
-        assert len(seen) == sum(finding["facts"]["count"] for finding in called)
-        first = next(event for event in called[0]["evidence"] if event["type"] == "page_fault")
-        assert (seen[0].timestamp_ns, seen[0].fields["thread.tid"]) == (first["timestamp_ns"], first["tid"])
-        assert f"0x{seen[0].fields['evt.arg.addr'].lower()}" == called[0]["facts"].get(
-            "fault_address", "0xffffffffff600400"
-        )
+        assert {(one.fields["proc.name"], address(one)) for one in seen} == {
+            (one["process"]["comm"], ENTRY_POINTS[one["facts"]["call"]]) for one in called
+        }
+        if all("count" in one["facts"] for one in called):
+            assert len(seen) == sum(one["facts"]["count"] for one in called)
+    first = {one.fields["thread.tid"]: one.timestamp_ns for one in reversed(seen)}
+    for fault in (event for one in called for event in one.get("evidence", [])[:1]):
+        assert first[fault["tid"]] == fault["timestamp_ns"]
 
 
 @needs_sysdig
 @pytest.mark.parametrize(("rule", "finding"), [(JUMP, "vsyscall-misaligned-jump"), (READ, "vsyscall-read")])
 def test_jumps_and_reads_are_those_of_the_manifest(rule: str, finding: str, trace: Trace) -> None:
-    assert bool(alerts(rule, trace.path)) == bool(findings(trace, finding))
+    assert [(one.fields["proc.name"], address(one)) for one in alerts(rule, trace.path)] == [
+        (one["process"]["comm"], one["facts"]["fault_address"])
+        for one in trace.expect
+        if one["id"] == finding
+    ]
 
 
 @needs_sysdig
 def test_segmentation_faults_in_containers_are_those_of_the_manifest(trace: Trace) -> None:
-    died = [one for one in trace.expect if one["facts"].get("signal") == "SIGSEGV" and "container" in one]
+    """A finding is of one death where it does not say of how many."""
+    died = [one for one in trace.expect if one.keys() >= {"process", "container"}]
+    died = [one for one in died if one["facts"].get("signal") == "SIGSEGV"]
     seen = alerts(SIGSEGV, trace.path)
-    assert [(one.fields["proc.pid"], one.fields["container.id"]) for one in seen] == [
-        (one["process"]["pid"], one["container"]["id"]) for one in died
-    ]
+    assert Counter(one.fields["proc.name"] for one in seen) == Counter(
+        one["process"]["comm"] for one in died for _ in range(one["facts"].get("count", 1))
+    )
+    assert {(one.fields["proc.pid"], one.fields["container.id"]) for one in seen} >= {
+        (one["process"]["pid"], one["container"]["id"]) for one in died if "pid" in one["process"]
+    }
+
+
+@needs_sysdig
+def test_a_fault_at_the_borders_of_the_page_belongs_to_one_rule_or_none(tmp_path: Path) -> None:
+    """Written, since no program of the captures faults there, writes there or has the kernel read there."""
+    faults = {
+        FETCH: [(PAGE, PRESENT), (PAGE + 0x800, PRESENT)],
+        JUMP: [(PAGE + 1, ABSENT), (PAGE + 0xC00, PRESENT), (PAGE + 0xFFF, ABSENT)],
+        READ: [(PAGE, WRITE_ERROR), (PAGE + 1, READ_ERROR), (PAGE + 0xFFF, READ_ERROR)],
+    }
+    beside = [(PAGE - 1, READ_ERROR), (PAGE + 0x1000, ABSENT), *((PAGE + 0x400, one) for one in SUPERVISOR)]
+    written = Capture()
+    for place, error in (*chain.from_iterable(faults.values()), *beside):
+        written.fault(173, place, error)
+    path = tmp_path / "written.scap"
+    path.write_bytes(written.bytes())
+    for rule, ones in faults.items():
+        assert [int(address(one), 16) for one in alerts(rule, path)] == [place for place, _ in ones]
 
 
 def test_rules_on_costly_events_ship_disabled() -> None:
@@ -140,33 +187,41 @@ def test_rules_on_costly_events_ship_disabled() -> None:
         assert rule.enabled == (not types.names & HIGH_VOLUME)
 
 
-@pytest.mark.parametrize(
-    "ordinary", [one for one in MANIFEST if "normal" in one.name], ids=lambda one: one.name
-)
-def test_page_faults_cost_what_the_rules_say(ordinary: Trace) -> None:
-    """A fifth to a quarter of all events, when ordinary programs run."""
-    types = Counter(event.type for event in scapscope.open(ordinary.path))
-    assert 0.195 <= types["page_fault"] / types.total() <= 0.25
+def share_of_page_faults(capture: Path) -> float:
+    events = Counter(event.type for event in scapscope.open(capture))
+    return events["page_fault"] / events.total()
 
 
-@pytest.mark.parametrize("host", [one for one in MANIFEST if "docker" in one.name], ids=lambda one: one.name)
+@pytest.mark.parametrize("host", DOCKER_HOSTS, ids=lambda one: one.name)
+def test_page_faults_cost_what_the_rules_say_on_docker_hosts(host: Trace) -> None:
+    """Between a tenth and three tenths of all events."""
+    assert 0.1 <= round(share_of_page_faults(host.path), 1) <= 0.3
+
+
+def test_page_faults_cost_what_the_rules_say_while_python_starts(traces: Path) -> None:
+    """Two fifths of all events."""
+    assert round(share_of_page_faults(traces / "none-python-start.scap"), 1) == 0.4
+
+
+@pytest.mark.parametrize("host", DOCKER_HOSTS, ids=lambda one: one.name)
 def test_signals_cost_what_the_rules_say(host: Trace) -> None:
-    """Less than one in a hundred events on a Docker host, and hardly any is SIGSEGV."""
-    types = Counter(event.type for event in scapscope.open(host.path))
-    assert 0 < types["signaldeliver"] / types.total() < 0.01
-    signals = scapscope.open(host.path, types=["signaldeliver"])
-    segfaults = [event for event in signals if "SIGSEGV" in event.args]
-    assert len(segfaults) <= 1
+    """Less than one in a hundred events on a Docker host, of which less than one in a hundred is SIGSEGV."""
+    events = sum(1 for _ in scapscope.open(host.path))
+    signals = ["SIGSEGV" in event.args for event in scapscope.open(host.path, types=["signaldeliver"])]
+    assert 0 < len(signals) < events / 100
+    assert sum(signals) < len(signals) / 100
 
 
-def adapted(tmp_path: Path, site: str, expected: str, rule: str = SIGSEGV) -> Case:
-    """A rule test with a site's own file after ours, on the capture of the crash."""
+def adapted(
+    tmp_path: Path, site: str, expected: str, rule: str = SIGSEGV, capture: str = "none-docker-redis"
+) -> Case:
+    """A rule test with a site's own file after ours, on the capture of the crash or another one."""
     (tmp_path / "site.yaml").write_text(site, encoding="utf-8")
     test = tmp_path / "test.yaml"
-    capture = REPOSITORY / "traces/none-docker-redis.scap"
+    path = REPOSITORY / f"traces/{capture}.scap"
     test.write_text(
         f"rules: [{RULES}, site.yaml]\nrule: {rule}\n"
-        + expected.replace("CAPTURE", os.path.relpath(capture, tmp_path)),
+        + expected.replace("CAPTURE", os.path.relpath(path, tmp_path)),
         encoding="utf-8",
     )
     return cases.read(test)
@@ -240,17 +295,31 @@ def test_a_site_can_adapt_the_rules(site: str, expected: str, rule: str, tmp_pat
             "the rule's output has no %user.uid",
         ),
         ("alerts: [{capture: missing.scap, count: 1}]\nsilent: []\n", "there is no capture"),
-        (
-            "alerts:\n  - {capture: CAPTURE, count: 1, why: w, altered: {event: 1, addr: 0, error: []}}\n"
-            "silent: []\n",
-            "event 1 is no page fault",
-        ),
     ],
 )
 def test_a_rule_test_can_fail(expected: str, says: str, tmp_path: Path) -> None:
     (verdict,) = judge([adapted(tmp_path, "[]", expected)], [Sysdig()])
     assert not verdict.passed
     assert says in verdict.faults[0]
+
+
+@needs_sysdig
+def test_each_alert_can_have_a_value_of_its_own(tmp_path: Path) -> None:
+    expected = "alerts: [{capture: CAPTURE, count: 3, fields: {proc.pid: [333, 411, 486]}}]\nsilent: []\n"
+    (verdict,) = judge([adapted(tmp_path, "[]", expected, capture="none-docker-loop")], [Sysdig()])
+    assert verdict.faults == ("alert 2: proc.pid is 410, expected 411",)
+
+
+@needs_sysdig
+@pytest.mark.parametrize(
+    ("handling", "expected"),
+    [("", SILENT), ("- list: sigsegv_handling_programs\n  items: [dotnet]\n", ONE_ALERT)],
+)
+def test_java_makes_use_of_sigsegv(handling: str, expected: str, tmp_path: Path) -> None:
+    """On the host, which a site takes for a container here: of Java in one there is no capture."""
+    site = f"- macro: sigsegv_in_container\n  condition: (evt.type = signaldeliver)\n{handling}"
+    (verdict,) = judge([adapted(tmp_path, site, expected, capture="java-ordinary")], [Sysdig()])
+    assert verdict.faults == ()
 
 
 @needs_sysdig
@@ -285,17 +354,11 @@ def test_a_rule_that_no_engine_can_run_is_not_passed(tmp_path: Path) -> None:
         ("rules: r.yaml\nrule: R\nalerts:\n  - capture: c\n    count: 0\nsilent: []\n", 5, "at least 1"),
         ("rules: r.yaml\nrule: R\nalerts:\n  - capture: c\n    count: many\nsilent: []\n", 5, "no number"),
         ("rules: r.yaml\nrule: R\nalerts: []\nsilent: [nothing*.scap]\n", 4, "no capture matches"),
+        ("rules: r.yaml\nrule: R\nalerts: []\nsilent: [{capture: c}]\n", 4, "the key 'why' is missing"),
         (
-            "rules: r.yaml\nrule: R\nalerts: []\nsilent:\n"
-            "  - capture: c\n    altered: {event: 1, addr: 1, error: []}\n",
-            6,
-            "says why",
-        ),
-        (
-            "rules: r.yaml\nrule: R\nalerts: []\nsilent:\n"
-            "  - {capture: c, why: w, altered: {event: 1, addr: 1, error: [READ]}}\n",
-            5,
-            "no error bit is called READ",
+            "rules: r.yaml\nrule: R\nalerts: [{capture: c, count: 3, fields: {p: [x]}}]\nsilent: []\n",
+            3,
+            "1 values for 3 alerts",
         ),
         (
             "rules: r.yaml\nrule: R\nalerts: [{capture: c, count: 1, fields: [x]}]\nsilent: []\n",
@@ -336,7 +399,9 @@ def test_the_rule_test_in_the_help_is_one(tmp_path: Path) -> None:
         file.write_text(text, encoding="utf-8")
     case = cases.read(path)
     assert case.rule == "Shell in Database Container"
-    assert [(one.capture.resolve(), one.fields) for one in case.alerting] == [(capture, {"proc.name": "sh"})]
+    assert [(one.capture.resolve(), one.fields) for one in case.alerting] == [
+        (capture, {"proc.name": ("sh",)})
+    ]
     assert case.silent == ()
 
 

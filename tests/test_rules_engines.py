@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import json
 import os
 import shutil
@@ -14,7 +13,6 @@ import pytest
 import yaml
 
 from scapscope.rules import falco
-from scapscope.rules.altered import ERROR_BITS, Alteration, AlterationError, altered
 from scapscope.rules.definitions import RuleSet
 from scapscope.rules.engine import EngineError, UnableError
 from scapscope.rules.expansion import Expander
@@ -171,55 +169,6 @@ def test_no_sysdig(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_the_undefined_is_told_where_it_stands(tmp_path: Path, redis_capture: Path) -> None:
     with pytest.raises(EngineError, match=r"rule.yaml:4:5: no macro 'nothing'"):
         count(one_rule(tmp_path, "nothing"), redis_capture)
-
-
-@needs_sysdig
-@pytest.mark.parametrize("name", ["none-gtod.scap", "current-format/none-docker-redis-modern.scap"])
-def test_an_altered_capture_differs_in_one_event(name: str, traces: Path, tmp_path: Path) -> None:
-    """Only the address and the error bits of the fault change, in either layout of events."""
-    original = traces / name
-    fault = "evt.type = page_fault and evt.arg.addr startswith FFFFFFFFFF600"
-    number = next(
-        row["evidence"][0]["event"]
-        for entry in yaml.safe_load((traces / "manifest.yaml").read_text())["captures"]
-        if entry["file"] == name
-        for row in entry["expect"]
-    )
-    changed = tmp_path / "changed.scap"
-    changed.write_bytes(altered(original, Alteration(number, 0xFFFFFFFFFF60003C, 8 | 16)))
-    stored = original.read_bytes()
-    before = gzip.decompress(stored) if stored.startswith(b"\x1f\x8b") else stored
-    differing = [at for at, (a, b) in enumerate(zip(before, changed.read_bytes(), strict=True)) if a != b]
-    assert 1 <= len(differing) <= 12
-    assert differing[-1] - differing[0] < 20
-    rules = one_rule(tmp_path, fault, "x %evt.arg.addr %evt.arg.error")
-    (seen,) = Sysdig().alerts(rules, rules.rules["R"], changed)
-    assert seen.fields == {"evt.arg.addr": "FFFFFFFFFF60003C", "evt.arg.error": "READ_ACCESS|USER_FAULT"}
-
-
-@pytest.mark.parametrize(
-    ("event", "says"), [(1, "is no page fault"), (10**9, "there is no event"), (0, "there is no event")]
-)
-def test_only_a_page_fault_can_be_altered(event: int, says: str, traces: Path) -> None:
-    with pytest.raises(AlterationError, match=says):
-        altered(traces / "none-gtod.scap", Alteration(event, 0, 0))
-
-
-def test_a_capture_that_is_none_cannot_be_altered(tmp_path: Path) -> None:
-    for content in (b"", b"text", bytes(100)):
-        (tmp_path / "x.scap").write_bytes(content)
-        with pytest.raises(AlterationError):
-            altered(tmp_path / "x.scap", Alteration(1, 0, 0))
-
-
-@needs_sysdig
-def test_the_error_bits_are_those_that_sysdig_names(traces: Path, tmp_path: Path) -> None:
-    for name, bit in ERROR_BITS.items():
-        changed = tmp_path / f"{name}.scap"
-        changed.write_bytes(altered(traces / "none-gtod.scap", Alteration(695, 1, bit)))
-        rules = one_rule(tmp_path, "evt.num = 695", "x %evt.arg.error")
-        (seen,) = Sysdig().alerts(rules, rules.rules["R"], changed)
-        assert seen.fields["evt.arg.error"] == name
 
 
 def test_the_command_for_falco() -> None:

@@ -104,9 +104,9 @@ def test_the_rule_alerts_once_for_each_episode(name: str, repository: Path, told
     for one in case.alerting:
         found = alerts(case, one.capture, told[one.capture.resolve()])
         assert len(found) == one.count, one.capture
-        for fields in found:
-            shown = {key: None if fields[key] is None else str(fields[key]) for key in one.fields}
-            assert shown == one.fields, one.capture
+        for key, values in one.fields.items():
+            shown = [None if fields[key] is None else str(fields[key]) for fields in found]
+            assert shown == list(values if len(values) > 1 else values * one.count), (one.capture, key)
     for one in case.silent:
         # sysdig need not be asked about a capture that the plugin says nothing of.
         if events := told.get(one.capture.resolve()):

@@ -31,6 +31,19 @@ class Damage:
 
 
 @dataclass(frozen=True, slots=True)
+class StraceLog:
+    """The log of strace that a capture was made of; `first_damaged` are line numbers, from 1.
+
+    Without `dated` the log has no dates, and its times count from 1970-01-01.
+    """
+
+    lines: int
+    damaged_lines: int
+    first_damaged: tuple[int, ...]
+    dated: bool
+
+
+@dataclass(frozen=True, slots=True)
 class CaptureSummary:
     """What was read. Timestamps are nanoseconds since 1970; None in a capture without events."""
 
@@ -48,7 +61,9 @@ class CaptureSummary:
     malformed_lists: int
     threads_forgotten: int
     happenings_omitted: int
+    processes_unwatched: int
     damage: Damage | None
+    strace: StraceLog | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,6 +228,11 @@ def _plain(cls: type[Plain], data: Mapping[str, Any], **nested: Any) -> Plain:
     return cls(**{name: data[name] for name in names}, **nested)
 
 
+def strace(data: Mapping[str, Any] | None) -> StraceLog | None:
+    """The strace object of the JSON report, typed."""
+    return None if data is None else _plain(StraceLog, data, first_damaged=tuple(data["first_damaged"]))
+
+
 def _evidence(data: Iterable[Mapping[str, Any]]) -> tuple[Evidence, ...]:
     return tuple(_plain(Evidence, item) for item in data)
 
@@ -250,7 +270,9 @@ def _report(data: Mapping[str, Any]) -> Report:
     capture, machine, kernel = data["capture"], data["machine"], data["kernel"]
     return Report(
         schema_version=data["schema_version"],
-        capture=_plain(CaptureSummary, capture, damage=damage(capture["damage"])),
+        capture=_plain(
+            CaptureSummary, capture, damage=damage(capture["damage"]), strace=strace(capture["strace"])
+        ),
         machine=None if machine is None else _plain(Machine, machine),
         kernel=_plain(Kernel, kernel, vsyscall_mode_evidence=_evidence(kernel["vsyscall_mode_evidence"])),
         findings=tuple(_finding(item) for item in data["findings"]),

@@ -1,5 +1,6 @@
 """Builds the guest, a Debian 12 disk with kernel, sysdig, kernel module and Docker, and keeps it."""
 
+import os
 import shutil
 import sys
 from dataclasses import dataclass
@@ -10,7 +11,9 @@ from traces.lab.places import CACHE, LAB, LabError, find_missing, fingerprint, r
 RECIPE = LAB / "guest"
 SUITE = "bookworm"
 NEEDS = {"mmdebstrap": "mmdebstrap", "genext2fs": "genext2fs"}
-KEYRING = Path("/usr/share/keyrings/debian-archive-keyring.gpg")
+# Who is not root gets a user namespace, with the ids that /etc/subuid grants.
+NEEDS_OF_OTHERS = {"newuidmap": "uidmap"}
+KEYRINGS = [Path(f"/usr/share/keyrings/debian-archive-keyring.{kind}") for kind in ("gpg", "pgp")]
 
 
 @dataclass(frozen=True)
@@ -23,39 +26,49 @@ class Guest:
 
 
 def build() -> Guest:
-    """Return the guest, built first if there is none for the present recipe."""
+    """Return the guest, built first if there is none of the present recipe."""
     folder = CACHE / "guest"
     guest = Guest(folder / "disk.ext2", folder / "vmlinuz", folder / "initrd.img")
     stamp = folder / "recipe"
-    recipe = fingerprint(RECIPE / name for name in ("packages", "customize", "init"))
-    if stamp.exists() and stamp.read_text() == recipe:
+    recipe = fingerprint([Path(__file__), *(RECIPE / name for name in ("packages", "customize", "init"))])
+    files = (guest.disk, guest.kernel, guest.initrd, stamp)
+    if all(file.exists() for file in files) and stamp.read_text() == recipe:
         return guest
-    find_missing(NEEDS)
-    if not KEYRING.exists():
-        raise LabError("not installed: debian-archive-keyring (apt-get install debian-archive-keyring)")
+    find_missing(NEEDS if os.geteuid() == 0 else NEEDS | NEEDS_OF_OTHERS)
+    command = _mmdebstrap(guest, _keyring())
     print("Building the guest (Debian 12, about five minutes) ...", file=sys.stderr, flush=True)
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
-    run_logged(_mmdebstrap(guest), folder / "mmdebstrap.log")
+    run_logged(command, folder / "mmdebstrap.log")
     stamp.write_text(recipe)
     return guest
 
 
-def _mmdebstrap(guest: Guest) -> list[str]:
+def _keyring() -> Path:
+    for keyring in KEYRINGS:
+        if keyring.exists():
+            return keyring
+    raise LabError("not installed: debian-archive-keyring (apt-get install debian-archive-keyring)")
+
+
+def _mmdebstrap(guest: Guest, keyring: Path) -> list[str]:
     lines = (RECIPE / "packages").read_text(encoding="utf-8").splitlines()
     packages = [line for line in lines if line and not line.startswith("#")]
     return [
         "mmdebstrap",
         "--variant=minbase",
-        f"--keyring={KEYRING}",
+        f"--keyring={keyring}",
         # Nobody reads documentation in there. The folder of manuals must stay: Java's packages link theirs.
         "--dpkgopt=path-exclude=/usr/share/doc/*",
         "--dpkgopt=path-exclude=/usr/share/locale/*",
         f"--include={','.join(packages)}",
-        # mmdebstrap runs a hook through a shell where its name is not that of a program file.
-        f'--customize-hook="{RECIPE / "customize"}" "$1"',
-        f'--customize-hook=cp "$1/boot/vmlinuz" "{guest.kernel}"',
-        f'--customize-hook=cp "$1/boot/initrd.img" "{guest.initrd}"',
+        # In a user namespace a hook sees neither the user's folders nor a way to write there: files go in
+        # and out through mmdebstrap.
+        f"--customize-hook=upload '{RECIPE / 'init'}' /sbin/lab-init",
+        f"--customize-hook=upload '{RECIPE / 'customize'}' /tmp/customize",
+        '--customize-hook=chroot "$1" sh /tmp/customize',
+        f"--customize-hook=download /boot/vmlinuz '{guest.kernel}'",
+        f"--customize-hook=download /boot/initrd.img '{guest.initrd}'",
         SUITE,
         str(guest.disk),
     ]

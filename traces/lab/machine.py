@@ -1,5 +1,6 @@
 """Boots the guest in QEMU with a kernel command line and a shared folder, and waits until it is off."""
 
+import os
 import subprocess
 import sys
 import time
@@ -11,12 +12,15 @@ from traces.lab.places import CACHE, LabError, find_missing
 NEEDS = {"qemu-system-x86_64": "qemu-system-x86"}
 KVM = ("-accel", "kvm", "-cpu", "host")
 # Without KVM: every instruction is translated. `max` offers all that QEMU can emulate, rdtscp among it.
-EMULATED = ("-accel", "tcg,thread=multi", "-cpu", "max")
+# Without five-level paging, as most machines are: addresses end at 47 bits for programs.
+EMULATED = ("-accel", "tcg,thread=multi", "-cpu", "max,la57=off")
 KERNEL = "console=ttyS0 quiet panic=-1 net.ifnames=0 root=/dev/vda rw init=/sbin/lab-init"
 PROBE_SECONDS = 30
 LOOK_SECONDS = 2
 # The kernel of a guest with two emulated processors may wait for one of them for ever. It says so after 22 s.
 STUCK = b"soft lockup"
+# A panic ends QEMU just as quietly.
+POWERED_OFF = b"reboot: Power down"
 
 
 def version() -> str:
@@ -29,36 +33,39 @@ def version() -> str:
 
 
 def accelerator(guest: Guest) -> tuple[str, ...]:
-    """The fastest way to run the guest that works on this machine; found out once per boot of the machine."""
+    """The fastest way to run the guest that works on this machine."""
     find_missing(NEEDS)
-    boot_id = Path("/proc/sys/kernel/random/boot_id").read_text()
-    known = CACHE / "accelerator"
-    if known.exists():
-        found, _, at_boot = known.read_text().partition(" ")
-        if at_boot == boot_id:
-            return KVM if found == "kvm" else EMULATED
-    works = Path("/dev/kvm").exists() and _boots(guest)
-    CACHE.mkdir(exist_ok=True)
-    known.write_text(f"{'kvm' if works else 'tcg'} {boot_id}")
-    if not works:
-        print(
-            "KVM does not run the guest here: software emulation takes its place.",
-            file=sys.stderr,
-            flush=True,
-        )
-    return KVM if works else EMULATED
+    kvm = Path("/dev/kvm")
+    if kvm.exists() and not os.access(kvm, os.R_OK | os.W_OK):
+        _say("No permission for /dev/kvm (join the group kvm): software emulation instead.")
+        return EMULATED
+    if kvm.exists() and _boots(guest):
+        return KVM
+    _say("KVM does not run the guest here: software emulation instead.")
+    return EMULATED
+
+
+def _say(line: str) -> None:
+    print(line, file=sys.stderr, flush=True)
 
 
 def _boots(guest: Guest) -> bool:
-    """/dev/kvm says little: it may be there and run no stock kernel. A guest that powers off has run."""
+    """/dev/kvm says little: it may be there and run no stock kernel. What was found holds for this boot."""
+    this = f"{Path('/proc/sys/kernel/random/boot_id').read_text().strip()} {version()}"
+    known = CACHE / "kvm"
+    if known.exists() and known.read_text().startswith(this):
+        return known.read_text().endswith("works")
     command = _qemu(guest, KVM, "", shared=None)
     try:
         done = subprocess.run(
             command, stdin=subprocess.DEVNULL, capture_output=True, timeout=PROBE_SECONDS, check=False
         )
+        works = done.returncode == 0 and POWERED_OFF in done.stdout
     except subprocess.TimeoutExpired:
-        return False
-    return done.returncode == 0
+        works = False
+    CACHE.mkdir(parents=True, exist_ok=True)
+    known.write_text(f"{this} {'works' if works else 'fails'}")
+    return works
 
 
 def boot(
@@ -73,15 +80,16 @@ def boot(
         command = _qemu(guest, accel, parameters, shared)
         process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT)
         try:
-            _wait(process, console, time.monotonic() + seconds)
+            wait(process, console, time.monotonic() + seconds)
         finally:
             process.kill()
             process.wait()
-    if process.returncode != 0:
-        raise LabError(f"QEMU ended with status {process.returncode}; see {console}")
+    if process.returncode != 0 or POWERED_OFF not in console.read_bytes():
+        raise LabError(f"the guest did not power off but ended QEMU with {process.returncode}; see {console}")
 
 
-def _wait(process: subprocess.Popen[bytes], console: Path, end: float) -> None:
+def wait(process: subprocess.Popen[bytes], console: Path, end: float) -> None:
+    """Wait until QEMU ends; raise when the guest is stuck, or at `end` of the monotonic clock."""
     while time.monotonic() < end:
         try:
             process.wait(LOOK_SECONDS)

@@ -11,6 +11,7 @@ from traces.lab.places import MANIFEST, TRACES, LabError
 from traces.lab.recorder import Recording
 
 README = TRACES / "README.md"
+SOURCE = "recorded by the trace lab: make lab SCENARIO="
 _ENTRY = re.compile(r"^  - file: (.+?)\n(?:(?!  - file: ).*\n|\n)*", re.MULTILINE)
 _ROWS = re.compile(r"(?:^\| \[.*\n)+", re.MULTILINE)
 
@@ -29,10 +30,14 @@ def keep(recording: Recording) -> None:
     """Put the capture into traces/, and what is known of it into the manifest, in place of an older one."""
     if recording.capture is None:
         raise LabError(f"{recording.scenario.name} records no capture")
+    text = MANIFEST.read_text(encoding="utf-8")
+    for old in yaml.safe_load(text)["captures"]:
+        if old["file"] == recording.capture.name and SOURCE not in old["provenance"]["source"]:
+            raise LabError(f"{recording.capture.name} is in the manifest, and not from the lab: not replaced")
     kept = TRACES / recording.capture.name
     shutil.copy(recording.capture, kept)
     entry = entry_of(recording)
-    text = with_entry(MANIFEST.read_text(encoding="utf-8"), entry)
+    text = with_entry(text, entry)
     MANIFEST.write_text(text, encoding="utf-8")
     README.write_text(with_rows(README.read_text(encoding="utf-8"), yaml.safe_load(text)), encoding="utf-8")
 
@@ -51,7 +56,7 @@ def entry_of(recording: Recording) -> dict[str, Any]:
     if scenario.notes:
         entry["notes"] = scenario.notes
     entry["provenance"] = {
-        "source": f"recorded by the trace lab: make lab SCENARIO={scenario.name}",
+        "source": f"{SOURCE}{scenario.name}",
         "machine": told["machine"],
         "kernel": told["kernel"],
         "kernel_command_line": told["kernel_command_line"],

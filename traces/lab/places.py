@@ -10,8 +10,9 @@ from pathlib import Path
 LAB = Path(__file__).resolve().parent
 TRACES = LAB.parent
 REPOSITORY = TRACES.parent
-CACHE = LAB / ".cache"
-RECORDED = LAB / "recorded"
+# Not below traces/: whoever looks for captures there finds those of the manifest only.
+CACHE = REPOSITORY / "build/lab"
+RECORDED = CACHE / "recorded"
 MANIFEST = TRACES / "manifest.yaml"
 
 

@@ -14,6 +14,7 @@ from typing import Any
 import yaml
 
 from traces.lab import guest, machine
+from traces.lab.expected import differences
 from traces.lab.places import CACHE, LAB, RECORDED, LabError, run_logged
 from traces.lab.scenario import Scenario, boots
 
@@ -33,6 +34,7 @@ class Recording:
     machine: dict[str, str]
     result: dict[str, Any]
     capture: Path | None
+    failure: str | None = None
 
     @property
     def exit_status(self) -> int | None:
@@ -54,39 +56,46 @@ class Recording:
 
 def record(scenarios: list[Scenario]) -> Iterator[Recording]:
     """Record each scenario; one boot serves all that want the same kernel parameters."""
+    programs = _programs()
     disk = guest.build()
     accel = machine.accelerator(disk)
-    programs = _programs()
-    RECORDED.mkdir(exist_ok=True)
-    for parameters, group in boots(scenarios).items():
+    RECORDED.mkdir(parents=True, exist_ok=True)
+    for number, (parameters, group) in enumerate(boots(scenarios).items()):
         left = group
         for attempt in range(1, ATTEMPTS + 1):
             shared = _share(left, programs)
-            failure = _boot(disk, accel, parameters, shared, left)
+            console = RECORDED / f"boot-{number}-{attempt}.console"
+            print(f"Booting with {parameters}: {len(left)} scenarios ...", file=sys.stderr, flush=True)
+            problem = _boot(disk, accel, parameters, shared, console, left)
             recorded = [one for one in left if (shared / f"{one.name}.json").exists()]
             for one in recorded:
-                yield _collect(one, _describe(accel), shared)
+                yield _collect(one, _describe(accel), shared, console)
             left = [one for one in left if one not in recorded]
             if not left:
                 break
-            problem = failure or LabError(f"the guest's agent ended early:\n{_agent_log(shared)}")
-            if attempt == ATTEMPTS:
-                raise problem
-            print(f"  {problem}\n  Once more, for the {len(left)} left.", file=sys.stderr, flush=True)
+            problem = problem or f"the guest's agent ended early:\n{_agent_log(shared)}"
+            print(f"  {problem}", file=sys.stderr, flush=True)
+        else:
+            for one in left:
+                yield Recording(one, {}, {"run": []}, None, problem)
 
 
 def _boot(
-    disk: guest.Guest, accel: tuple[str, ...], parameters: str, shared: Path, group: list[Scenario]
-) -> LabError | None:
+    disk: guest.Guest,
+    accel: tuple[str, ...],
+    parameters: str,
+    shared: Path,
+    console: Path,
+    group: list[Scenario],
+) -> str | None:
     """Boot for a group of scenarios; return what went wrong."""
-    print(f"Booting with {parameters}: {len(group)} scenarios ...", file=sys.stderr, flush=True)
     seconds: float = BOOT_SECONDS + DOCKER_SECONDS * any(scenario.docker for scenario in group)
     seconds += sum(RECORDING_SECONDS + scenario.seconds for scenario in group)
     started = time.monotonic()
     try:
-        machine.boot(disk, accel, parameters, shared, shared / "console.log", seconds)
+        machine.boot(disk, accel, parameters, shared, console, seconds)
     except LabError as error:
-        return error
+        return str(error)
     print(f"  ran {time.monotonic() - started:.0f} s", file=sys.stderr, flush=True)
     return None
 
@@ -116,11 +125,11 @@ def _agent_log(shared: Path) -> str:
 
 
 def _describe(accel: tuple[str, ...]) -> str:
-    how = "KVM" if "kvm" in accel else "software emulation (tcg, -cpu max)"
+    how = "KVM" if "kvm" in accel else "software emulation (tcg, -cpu max,la57=off)"
     return f"QEMU {machine.version()}, {how}, 2 processors, Debian 12 guest"
 
 
-def _collect(scenario: Scenario, emulator: str, shared: Path) -> Recording:
+def _collect(scenario: Scenario, emulator: str, shared: Path, console: Path) -> Recording:
     told = json.loads((shared / "machine.json").read_text()) | {"machine": emulator}
     result = json.loads((shared / f"{scenario.name}.json").read_text())
     capture = None
@@ -129,21 +138,23 @@ def _collect(scenario: Scenario, emulator: str, shared: Path) -> Recording:
         # sysdig -z would lose events while it compresses. Without name and time: the same bytes again.
         with (
             (shared / capture.name).open("rb") as plain,
-            gzip.GzipFile("", "wb", 9, capture.open("wb"), 0) as packed,
+            capture.open("wb") as file,
+            gzip.GzipFile("", "wb", 9, file, 0) as packed,
         ):
             shutil.copyfileobj(plain, packed, 1 << 20)
     recording = Recording(scenario, told, result, capture)
     (RECORDED / f"{scenario.name}.txt").write_text(recording.log())
-    shutil.copy(shared / "console.log", RECORDED / f"{scenario.name}.console")
+    shutil.copy(console, RECORDED / f"{scenario.name}.console")
     return recording
 
 
 def check(recording: Recording) -> list[str]:
     """Run the analyzer on a recording and say what is not as its scenario expects."""
-    from traces.lab.expected import differences
-
     scenario = recording.scenario
-    problems = []
+    if recording.failure is not None:
+        return [recording.failure]
+    others = [*recording.result.get("before", []), *recording.result["run"][:-1]]
+    problems = [f"{ran['command']}: exit status {ran['status']}" for ran in others if ran["status"] != 0]
     if recording.exit_status != scenario.exit_status:
         problems.append(f"exit status {recording.exit_status}, not {scenario.exit_status}")
     if recording.capture is None:

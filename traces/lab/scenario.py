@@ -46,11 +46,18 @@ def load(folder: Path = SCENARIOS) -> dict[str, Scenario]:
 
 def _read(file: Path) -> Scenario:
     fields = yaml.safe_load(file.read_text(encoding="utf-8"))
+    if not isinstance(fields, dict):
+        raise LabError(f"{file}: holds no fields")
     try:
-        return Scenario(name=file.stem, **fields)
+        scenario = Scenario(name=file.stem, **fields)
     except TypeError as error:
         # Its message names the field that is missing or unknown.
         raise LabError(f"{file}: {str(error).replace('Scenario.__init__() ', '')}") from None
+    if not isinstance(scenario.run, list) or not scenario.run:
+        raise LabError(f"{file}: run is a list of command lines")
+    if scenario.capture and scenario.sysdig is None:
+        raise LabError(f"{file}: sysdig: null records nothing; say capture: false too")
+    return scenario
 
 
 def choose(scenarios: dict[str, Scenario], names: list[str]) -> list[Scenario]:

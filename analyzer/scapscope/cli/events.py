@@ -52,7 +52,7 @@ def events(
 
     A line has the event's number, its time, the processor, the thread's name, (its tid), > for a
     system call's enter event and < for its exit, the type, and the arguments. Times are UTC.
-    TRACE is a capture, plain or gzipped; - is standard input.
+    TRACE is a capture, plain or gzipped, or a log of strace -f -tt -T; - is standard input.
 
     \b
     Examples:

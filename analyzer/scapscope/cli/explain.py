@@ -51,10 +51,11 @@ def explain(
     hot_calls: int | None,
     colour: bool | None,
 ) -> None:
-    """Say why a program crashed, and what to do about it.
+    """Say why a program crashed or is slow, and what to do about it.
 
-    TRACE is a capture as sysdig or Falco writes it, plain or gzipped; - is standard input. A damaged
-    capture is analysed up to the damage, and the report says so.
+    TRACE is a capture as sysdig or Falco writes it, plain or gzipped, or a log of strace -f -tt -T;
+    - is standard input. A damaged capture is analysed up to the damage, and the report says so; of a
+    log all other lines are read.
 
     With --json, one TRACE gives one indented JSON object; several give JSON Lines: one object a line,
     in the order given. Findings about the capture itself (events dropped, capture cut off) pass

@@ -48,7 +48,7 @@ def flame(
     https://www.speedscope.app, which reads the file in the browser. svg: a picture that can be
     searched and zoomed in a browser.
 
-    TRACE is a capture, plain or gzipped; - is standard input.
+    TRACE is a capture, plain or gzipped, or a log of strace -f -tt -T; - is standard input.
 
     \b
     Examples:

@@ -25,7 +25,7 @@ def info(trace: str, every: bool, as_json: bool, colour: bool | None) -> None:
 
     The machine, the time, the events by type, page faults, drops, damage.
 
-    TRACE is a capture, plain or gzipped; - is standard input.
+    TRACE is a capture, plain or gzipped, or a log of strace -f -tt -T; - is standard input.
 
     \b
     Examples:
@@ -78,9 +78,12 @@ def _as_text(told: dict[str, Any], colour: bool, every: bool) -> str:
 
 
 def _rows(told: dict[str, Any]) -> list[tuple[str, str]]:
+    from scapscope import report
     from scapscope.knowledge.formats import clock, count, date, duration, size
+    from scapscope.reports import recorded
 
     capture, machine, damage = told["capture"], told["machine"], told["capture"]["damage"]
+    log = report.strace(capture["strace"])
     rows = [("File", f"{size(capture['bytes'])}{', compressed' if capture['compressed'] else ''}")]
     if machine is not None and machine["hostname"]:
         parts = [
@@ -92,13 +95,15 @@ def _rows(told: dict[str, Any]) -> list[tuple[str, str]]:
         if (boot := machine["boot_timestamp_ns"]) is not None:
             rows.append(("Booted", f"{date(boot)} {clock(boot)[:8]} UTC"))
     if (start := capture["first_timestamp_ns"]) is not None:
-        rows.append(("Recorded", f"{date(start)} {clock(start)} UTC, for {duration(capture['duration_ns'])}"))
+        rows.append(("Recorded", f"{recorded.start(start, log)}, for {duration(capture['duration_ns'])}"))
+    if log is not None:
+        rows.append(("Log", recorded.lines(log)))
     layout = "enter and exit events" if capture["enter_events"] else "exit events only (current layout)"
     rows.append(("Events", f"{count(capture['events'])}, {layout}"))
-    recorded = (
+    faults = (
         "recorded" if capture["page_faults_recorded"] else "not recorded (sysdig --page-faults records them)"
     )
-    rows.append(("Page faults", recorded))
+    rows.append(("Page faults", faults))
     rows.append(("Kernel", f"vsyscall={told['kernel']['vsyscall_mode']}, as far as the events show"))
     rows.append(("Drop events", count(told["drops"])))
     rows.append(

@@ -69,7 +69,7 @@ def rates(
 
     A call counts in the interval in which it ends. Intervals begin with the capture's first event.
 
-    TRACE is a capture, plain or gzipped; - is standard input.
+    TRACE is a capture, plain or gzipped, or a log of strace -f -tt -T; - is standard input.
 
     \b
     Examples:

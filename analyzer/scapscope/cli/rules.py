@@ -116,12 +116,12 @@ def test(files: tuple[str, ...], only: str | None, every: bool, as_json: bool, c
       alerts:
         - capture: ../captures/shell.scap
           count: 1
-          fields: {proc.name: sh}       # of every alert; null: no value
+          fields: {proc.name: sh}       # of every alert; null: no value; a list: one for each alert
       silent:
         - ../captures/*.scap            # those under alerts excepted
 
-    An entry may alter one page fault of a capture where nobody has recorded what it should show, and says
-    so: altered: {event: 695, addr: "0xffffffffff60003c", error: [READ_ACCESS, USER_FAULT]}, why: ...
+    An entry of silent may say what its capture only looks like, for the reference to tell:
+    {capture: ../captures/backup.scap, why: a shell outside any container}
 
     Exit status: 0 all passed, 1 some failed or no engine could run their rule, 2 usage, 3 a test could not
     be read or there is no engine.

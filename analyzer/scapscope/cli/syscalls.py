@@ -52,7 +52,8 @@ def syscalls(
     hold no result, as those of time() and its kin do. A process that becomes another program by
     execve is counted anew.
 
-    TRACE is a capture, plain or gzipped; - is standard input. JSON and CSV hold every group.
+    TRACE is a capture, plain or gzipped, a log of strace, or the table of strace -c; - is standard input.
+    JSON and CSV hold every group.
 
     \b
     Examples:

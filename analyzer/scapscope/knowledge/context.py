@@ -33,6 +33,7 @@ NAMES = {
     "repeats": "how often it happened, if more than once",
     "vsyscall_mode": "none, xonly or emulate, as the capture shows it",
     "page_faults_recorded": "whether the capture has page faults",
+    "strace": "true if it is not a capture but a log of strace",
 }
 _LONGEST_COMMAND = 200
 
@@ -44,6 +45,7 @@ def context(report: Report, finding: Finding) -> dict[str, Any]:
         "subject": _subject(finding),
         "vsyscall_mode": _known_mode(report),
         "page_faults_recorded": report.capture.page_faults_recorded,
+        "strace": report.capture.strace is not None,
         **(_of_process(finding.process) if finding.process else {}),
         **(_of_container(finding.container) if finding.container else {}),
         **finding.facts,

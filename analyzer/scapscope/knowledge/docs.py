@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import argparse
 import re
-import sys
 from pathlib import Path
 
 from scapscope import knowledge
@@ -85,4 +85,6 @@ def _lines(*parts: str) -> str:
 
 
 if __name__ == "__main__":
-    write(Path(sys.argv[1]))
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("folder", type=Path, help="where the pages go: docs/findings")
+    write(parser.parse_args().folder)

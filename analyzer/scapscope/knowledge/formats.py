@@ -90,6 +90,23 @@ def calls(values: Mapping[str, int]) -> str:
     return listing([f"{name}() {times(number)}" for name, number in most_first])
 
 
+def programs(values: Sequence[Mapping[str, Any]]) -> str:
+    """[{"comm": "dockerd", "container": None, "count": 3}] -> "dockerd 3 times"."""
+
+    def name(value: Mapping[str, Any]) -> str:
+        comm = value["comm"] or "a process"
+        return f"{comm} in container {value['container']}" if value["container"] else comm
+
+    return listing([f"{name(value)} {times(value['count'])}" for value in values])
+
+
+def paths(values: Sequence[Mapping[str, Any]]) -> str:
+    """[{"path": "/srv/", "count": 3}] -> "/srv/ 3 times"; relative paths are in the working directory."""
+    return listing(
+        [f"{value['path'] or 'the working directory'} {times(value['count'])}" for value in values]
+    )
+
+
 FORMATS: dict[str, Callable[[Any], str]] = {
     "plain": plain,
     "count": count,
@@ -101,5 +118,7 @@ FORMATS: dict[str, Callable[[Any], str]] = {
     "durations": durations,
     "list": listing,
     "calls": calls,
+    "programs": programs,
+    "paths": paths,
 }
 """The formats a placeholder may name, as in ``{duration_ns:duration}``."""

@@ -8,7 +8,9 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
-from scapscope.knowledge.formats import clock, date, duration
+from scapscope import report
+from scapscope.knowledge.formats import duration
+from scapscope.reports import recorded
 from scapscope.reports.page import printable
 from scapscope.reports.rates import series_name
 from scapscope.reports.who import By
@@ -101,8 +103,9 @@ def _decided(colour: bool) -> Iterator[None]:
 
 
 def _x_label(told: Mapping[str, Any]) -> str:
-    start = told["capture"]["first_timestamp_ns"]
-    return f"seconds since {date(start)} {clock(start)[:12]} UTC"
+    capture = told["capture"]
+    log = report.strace(capture["strace"])
+    return f"seconds since {recorded.start(capture['first_timestamp_ns'], log, digits=3)}"
 
 
 def _y_label(told: Mapping[str, Any]) -> str:

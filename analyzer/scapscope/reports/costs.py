@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from scapscope.knowledge.formats import clock, count, date, duration
-from scapscope.reports import csv
+from scapscope import report
+from scapscope.knowledge.formats import count, duration
+from scapscope.reports import csv, recorded
 from scapscope.reports.page import Page
 from scapscope.reports.who import COLUMNS, By, columns, title
 
@@ -59,9 +60,13 @@ def summary(capture: Mapping[str, Any], calls: int) -> str:
     """What was read, in one sentence."""
     name = "standard input" if capture["path"] == "-" else capture["path"]
     sentence = f"{name}: {count(calls)} system calls"
+    log = report.strace(capture["strace"])
+    if log is not None:
+        sentence = f"{sentence}, {recorded.lines(log)}"
     if (start := capture["first_timestamp_ns"]) is None:
-        return f"{sentence}; the capture holds no events."
-    return f"{sentence} in {duration(capture['duration_ns'])}, from {date(start)} {clock(start)[:8]} UTC."
+        return f"{sentence}; the {'capture' if log is None else 'input'} holds no events."
+    began = recorded.start(start, log, digits=0)
+    return f"{sentence} in {duration(capture['duration_ns'])}, from {began}."
 
 
 def total(costs: Sequence[Costs]) -> dict[str, int]:
@@ -104,7 +109,12 @@ def _notes(told: Mapping[str, Any], by: By, whole: Costs) -> list[str]:
     notes = []
     if not whole["calls"]:
         return ["No system call was asked for that this capture holds."]
-    if not whole["timed"]:
+    if not told["capture"]["events"]:
+        notes.append(
+            "Counted by strace -c. Its time is that of the processor within the kernel, or with -w that "
+            "until the call was back."
+        )
+    elif not whole["timed"]:
         notes.append(
             "Times are unknown: this capture has exit events only, and without its enter event a call has "
             "no duration."

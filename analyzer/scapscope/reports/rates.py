@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from scapscope import report
 from scapscope.knowledge.formats import clock, count, duration
-from scapscope.reports import csv
+from scapscope.reports import csv, recorded
 from scapscope.reports.costs import summary
 from scapscope.reports.page import INDENT, Page, printable
 from scapscope.reports.who import COLUMNS, By, columns, name
@@ -79,7 +80,8 @@ def _table(page: Page, told: Mapping[str, Any], by: By, width: int) -> None:
     ]
     totals = [str(sum(one.values())) for one in [whole, *of_each]]
     page.gap()
-    page.heading(f"System calls in each {duration(told['every_ns'])}, by when they ended (UTC)")
+    zone = "UTC" if recorded.is_utc(report.strace(told["capture"]["strace"])) else "by the log"
+    page.heading(f"System calls in each {duration(told['every_ns'])}, by when they ended ({zone})")
     page.table([*rows, ["total", *totals]], header=header, right=range(1, len(header)))
 
 

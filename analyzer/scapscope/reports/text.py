@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from scapscope import knowledge
 from scapscope.knowledge.context import context
-from scapscope.knowledge.formats import clock, count, date, duration
+from scapscope.knowledge.formats import clock, count, duration
+from scapscope.reports import recorded
 from scapscope.reports import story as parts
 from scapscope.reports.page import Page
 
@@ -76,12 +77,14 @@ def _capture(page: Page, report: Report) -> None:
     capture, machine = report.capture, report.machine
     words = [f"{count(capture.events)} events in {duration(capture.duration_ns)}"]
     if capture.first_timestamp_ns is not None:
-        start = capture.first_timestamp_ns
-        words.append(f"from {date(start)} {clock(start)[:8]} UTC")
+        start = recorded.start(capture.first_timestamp_ns, capture.strace, digits=0)
+        words.append(f"from {start}")
     if machine is not None and machine.hostname:
         words.append(f"host {machine.hostname}")
     words.append(f"kernel vsyscall={report.kernel.vsyscall_mode}")
     words.append(f"page faults {'recorded' if capture.page_faults_recorded else 'not recorded'}")
+    if capture.strace is not None:
+        words.append(recorded.lines(capture.strace))
     if capture.damage is not None:
         words.append(f"{capture.damage.kind} at byte {count(capture.damage.offset)}")
     if capture.undecoded_events:
@@ -93,7 +96,9 @@ def _capture(page: Page, report: Report) -> None:
     if capture.threads_forgotten:
         words.append(f"{count(capture.threads_forgotten)} threads lost sight of (too many at once)")
     if capture.happenings_omitted:
-        words.append(f"{count(capture.happenings_omitted)} more deaths or uses of the page are not listed")
+        words.append(f"{count(capture.happenings_omitted)} more deaths or programs are not listed")
+    if capture.processes_unwatched:
+        words.append(f"{count(capture.processes_unwatched)} processes not timed (too many at once)")
     page.paragraph(f"{_name(capture)}: {', '.join(words)}.", indent="")
 
 
@@ -134,7 +139,13 @@ def _evidence(page: Page, capture: CaptureSummary, finding: Finding) -> None:
         page.heading("Evidence")
         page.table(
             [_row(evidence) for evidence in finding.evidence],
-            header=("event", "time (UTC)", "tid", "type", "detail"),
+            header=(
+                "event",
+                f"time ({'UTC' if recorded.is_utc(capture.strace) else 'of the log'})",
+                "tid",
+                "type",
+                "detail",
+            ),
             right=(0, 2),
         )
     if calls := finding.facts.get("last_syscalls"):
@@ -169,7 +180,7 @@ def _look_up(capture: CaptureSummary, finding: Finding) -> list[str]:
     numbers = ",".join(str(evidence.event) for evidence in finding.evidence)
     lines = [f"scapscope events {file} --tid {finding.evidence[0].tid}"]
     # sysdig skips event types younger than itself, so only an old capture has the numbers it prints.
-    if capture.enter_events:
+    if capture.enter_events and capture.strace is None:
         lines.insert(0, f'sysdig -r {file} "evt.num in ({numbers})"')
     return lines
 

@@ -3,14 +3,12 @@
     rules: ../vsyscall_rules.yaml          # or a list: later files adapt earlier ones
     rule: Read of Vsyscall Page
     alerts:
-      - capture: ../../traces/none-gtod.scap
-        altered: {event: 695, addr: "0xffffffffff60003c", error: [PAGE_NOT_PRESENT, READ_ACCESS, USER_FAULT]}
-        why: no capture of this exists yet
+      - capture: ../../traces/none-page-read.scap
         count: 1
-        fields: {proc.name: vscrash}       # of every alert; null: no value
+        fields: {proc.name: page-read}     # of every alert; null: no value; a list: one for each alert
     silent:
       - ../../traces/**/*.scap             # those under `alerts` excepted
-      - {capture: ..., altered: ..., why: ...}
+      - {capture: ../../traces/none-getcpu.scap, why: a call}    # only looks like it: told in the reference
 
 Paths and patterns are relative to the test file.
 """
@@ -22,19 +20,17 @@ from pathlib import Path
 from typing import Any
 
 from scapscope.rules import source
-from scapscope.rules.altered import ERROR_BITS, Alteration
 from scapscope.rules.source import Mapping, Node, Sequence, SourceError, Spot, Text
 
 
 @dataclass(frozen=True, slots=True)
 class Expectation:
-    """What a rule must do on one capture: so many alerts, each with these fields."""
+    """What a rule must do on one capture: so many alerts; a field has one value in all, or one for each."""
 
     capture: Path
     count: int
     spot: Spot
-    fields: dict[str, str | None] = field(default_factory=dict)
-    alteration: Alteration | None = None
+    fields: dict[str, tuple[str | None, ...]] = field(default_factory=dict)
     why: str = ""
 
 
@@ -63,12 +59,13 @@ def read(path: Path) -> Case:
     rules = _of(node, "rules")
     files = rules.items if isinstance(rules, Sequence) else (rules,)
     alerting = tuple(_alerting(one, here) for one in _items(node, "alerts"))
-    named = {one.capture.resolve() for one in alerting if one.alteration is None}
-    silent: dict[object, Expectation] = {}
+    named = {one.capture.resolve() for one in alerting}
+    silent: dict[Path, Expectation] = {}
     for entry in _items(node, "silent"):
         for one in _silent(entry, here):
-            if one.alteration is not None or one.capture.resolve() not in named:
-                silent.setdefault((one.capture.resolve(), one.alteration), one)
+            capture = one.capture.resolve()
+            if capture not in named and (one.why or capture not in silent):
+                silent[capture] = one
     return Case(
         file=path,
         rules=tuple(here / _text(file).value for file in files),
@@ -81,57 +78,40 @@ def read(path: Path) -> Case:
 
 def _alerting(node: Node, here: Path) -> Expectation:
     if not isinstance(node, Mapping):
-        raise SourceError("an entry of alerts is a mapping: capture, count, fields, altered, why", node.spot)
-    _only(node, {"capture", "count", "fields", "altered", "why"})
+        raise SourceError("an entry of alerts is a mapping: capture, count, fields", node.spot)
+    _only(node, {"capture", "count", "fields"})
     count = _number(_of(node, "count"))
     if count < 1:
         raise SourceError("count is at least 1: captures without alerts go under silent", node.keys["count"])
-    return _expectation(node, here, count)
+    return Expectation(_capture(node, here), count, node.spot, fields=_fields(node, count))
 
 
 def _silent(node: Node, here: Path) -> list[Expectation]:
     if isinstance(node, Mapping):
-        _only(node, {"capture", "altered", "why"})
-        return [_expectation(node, here, 0)]
+        _only(node, {"capture", "why"})
+        return [Expectation(_capture(node, here), 0, node.spot, why=_text(_of(node, "why")).value)]
     return [Expectation(capture, 0, node.spot) for capture in _matching(here, node)]
 
 
-def _expectation(node: Mapping, here: Path, count: int) -> Expectation:
-    changed = node.entries.get("altered")
-    if changed is not None and "why" not in node.entries:
-        raise SourceError("an altered capture says why there is no recorded one", node.keys["altered"])
-    return Expectation(
-        capture=here / _text(_of(node, "capture")).value,
-        count=count,
-        spot=node.spot,
-        fields=_fields(node),
-        alteration=None if changed is None else _alteration(changed),
-        why=_text(node.entries["why"]).value if "why" in node.entries else "",
-    )
+def _capture(node: Mapping, here: Path) -> Path:
+    return here / _text(_of(node, "capture")).value
 
 
-def _fields(node: Mapping) -> dict[str, str | None]:
+def _fields(node: Mapping, count: int) -> dict[str, tuple[str | None, ...]]:
     fields = node.entries.get("fields")
     if fields is None:
         return {}
     if not isinstance(fields, Mapping):
         raise SourceError("fields is a mapping of names to values", fields.spot)
-    texts = {name: _text(value) for name, value in fields.entries.items()}
-    return {name: None if text.null else text.value for name, text in texts.items()}
+    return {name: _values(value, count) for name, value in fields.entries.items()}
 
 
-def _alteration(node: Node) -> Alteration:
-    if not isinstance(node, Mapping):
-        raise SourceError("altered is a mapping: event, addr, error", node.spot)
-    _only(node, {"event", "addr", "error"})
-    bits = 0
-    for name in _items(node, "error"):
-        if _text(name).value not in ERROR_BITS:
-            raise SourceError(
-                f"no error bit is called {_text(name).value}: {', '.join(ERROR_BITS)}", name.spot
-            )
-        bits |= ERROR_BITS[_text(name).value]
-    return Alteration(_number(_of(node, "event")), _number(_of(node, "addr")), bits)
+def _values(node: Node, count: int) -> tuple[str | None, ...]:
+    """One value for all alerts, or one for each of them."""
+    if isinstance(node, Sequence) and len(node.items) != count:
+        raise SourceError(f"{len(node.items)} values for {count} alerts", node.spot)
+    texts = [_text(one) for one in (node.items if isinstance(node, Sequence) else (node,))]
+    return tuple(None if text.null else text.value for text in texts)
 
 
 def _matching(here: Path, pattern: Node) -> list[Path]:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import os
-import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from itertools import repeat
 from pathlib import Path
 
 from scapscope.rules import plugin
-from scapscope.rules.altered import AlterationError, altered
 from scapscope.rules.cases import Case, Expectation
 from scapscope.rules.definitions import Rule, RuleSet
 from scapscope.rules.engine import Alert, Engine, EngineError, UnableError
@@ -81,7 +80,7 @@ def _one(case: Case, expectation: Expectation, engine: Engine, rules: RuleSet) -
             alerts = _alerts(expectation, engine, rules, rule)
         except UnableError as reason:
             return Verdict(case, expectation, engine.name, None, (), str(reason))
-        except (EngineError, AlterationError, OSError) as problem:
+        except (EngineError, OSError) as problem:
             return Verdict(case, expectation, engine.name, None, (str(problem),))
         return Verdict(case, expectation, engine.name, len(alerts), tuple(_faults(expectation, rule, alerts)))
 
@@ -89,14 +88,9 @@ def _one(case: Case, expectation: Expectation, engine: Engine, rules: RuleSet) -
 
 
 def _alerts(expectation: Expectation, engine: Engine, rules: RuleSet, rule: Rule) -> list[Alert]:
-    if expectation.alteration is None:
-        if not expectation.capture.is_file():
-            raise EngineError(f"there is no capture {expectation.capture}")
-        return engine.alerts(rules, rule, expectation.capture)
-    with tempfile.TemporaryDirectory(prefix="scapscope-") as folder:
-        changed = Path(folder) / expectation.capture.name
-        changed.write_bytes(altered(expectation.capture, expectation.alteration))
-        return engine.alerts(rules, rule, changed)
+    if not expectation.capture.is_file():
+        raise EngineError(f"there is no capture {expectation.capture}")
+    return engine.alerts(rules, rule, expectation.capture)
 
 
 def _faults(expectation: Expectation, rule: Rule, alerts: list[Alert]) -> Iterator[str]:
@@ -105,8 +99,9 @@ def _faults(expectation: Expectation, rule: Rule, alerts: list[Alert]) -> Iterat
     output = {field.field for field in printed(rule.output.value)}
     for name in expectation.fields.keys() - output:
         yield f"the rule's output has no %{name}"
-    for number, alert in enumerate(alerts, start=1):
-        for name, wanted in expectation.fields.items():
+    for name, values in expectation.fields.items():
+        each = repeat(values[0]) if len(values) == 1 else values
+        for number, (alert, wanted) in enumerate(zip(alerts, each, strict=False), start=1):
             if name in alert.fields and (found := _text(alert.fields[name])) != wanted:
                 yield f"alert {number}: {name} is {found}, expected {wanted}"
 

@@ -100,21 +100,15 @@ def _exception(exception: RuleException) -> str:
 def _tests(case: Case | None) -> str:
     if case is None:
         return "Not tested."
-    rows = [f"| {_capture(one)} | {one.count} |" for one in (*case.alerting, *_told(case.silent))]
-    others = len(case.silent) - len(_told(case.silent))
+    look_alikes = [one for one in case.silent if one.why]
+    rows = [f"| {_capture(one)} | {one.count or 'none'} |" for one in (*case.alerting, *look_alikes)]
+    others = len(case.silent) - len(look_alikes)
     lines = ["| tested on | alerts |", "|---|---|", *rows]
     return "\n".join([*lines, f"| {others} other captures | none |"])
 
 
-def _told(silent: Iterable[Expectation]) -> list[Expectation]:
-    return [one for one in silent if one.alteration is not None]
-
-
 def _capture(one: Expectation) -> str:
-    change = one.alteration
-    if change is None:
-        return one.capture.stem
-    return f"{one.capture.stem}, its event {change.event} altered to 0x{change.address:016x}: {one.why}"
+    return f"{one.capture.stem}: {one.why}" if one.why else one.capture.stem
 
 
 def _adapting(rules: RuleSet) -> str:

@@ -56,20 +56,12 @@ def verdict(one: Verdict) -> dict[str, Any]:
         "rule": one.case.rule,
         "engine": one.engine,
         "capture": str(wanted.capture),
-        "altered": _altered(one),
         "expected": wanted.count,
         "alerts": one.alerts,
         "passed": one.passed,
         "faults": list(one.faults),
         "unable": one.unable,
     }
-
-
-def _altered(one: Verdict) -> dict[str, Any] | None:
-    change = one.expectation.alteration
-    if change is None:
-        return None
-    return {"event": change.event, "addr": f"0x{change.address:016x}", "error": change.error}
 
 
 def verdicts(page: Page, given: Iterable[Verdict], *, every: bool) -> None:
@@ -89,11 +81,7 @@ def _group(page: Page, ones: list[Verdict]) -> None:
     unable = next((one.unable for one in ones if one.unable is not None), None)
     failed = [one for one in ones if one.faults]
     alerting = [one for one in ones if one.expectation.count]
-    altered = sum(one.expectation.alteration is not None for one in ones)
-    told = (
-        f"{count(len(alerting), 'capture')} with alerts, {len(ones) - len(alerting)} silent"
-        f"{f' ({altered} altered)' if altered else ''}"
-    )
+    told = f"{count(len(alerting), 'capture')} with alerts, {len(ones) - len(alerting)} silent"
     if failed:
         page.verdict("FAILED", f"{first.case.rule} on {first.engine}: {len(failed)} of {told}", "error")
     elif unable is not None:
@@ -103,10 +91,8 @@ def _group(page: Page, ones: list[Verdict]) -> None:
 
 
 def _name(one: Verdict) -> str:
-    change = one.expectation.alteration
     where = f"{one.expectation.spot.file}:{one.expectation.spot.line}: " if one.faults else ""
-    altered = "" if change is None else f", event {change.event} at 0x{change.address:016x}"
-    return f"{where}{one.expectation.capture.name}{altered}"
+    return f"{where}{one.expectation.capture.name}"
 
 
 def _result(one: Verdict) -> str:

@@ -16,6 +16,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use lane::{Ids, Lane};
+use scapfile::write;
 use source::Source;
 
 /// Which captures are replayed side by side, one per lane.
@@ -68,7 +69,9 @@ fn generate(names: &[&str], size: u64, traces: &Path, out: &mut impl Write) -> R
         written.bytes += block.len() as u64;
         out.write_all(block)
     };
-    put(&source::section_header(), &mut written)?;
+    let mut header = Vec::new();
+    write::section(&mut header);
+    put(&header, &mut written)?;
     put(&lanes[0].machine(names.len()), &mut written)?;
     put(&lanes[0].source().accounts, &mut written)?;
     for lane in &lanes {

@@ -66,12 +66,6 @@ pub struct Source {
     pub tables: Vec<(Range<usize>, Vec<Place>)>,
 }
 
-pub fn section_header() -> Vec<u8> {
-    let body = [&0x1A2B_3C4Du32.to_le_bytes()[..], &1u16.to_le_bytes(), &2u16.to_le_bytes(), &u64::MAX.to_le_bytes()];
-    let length = 28u32.to_le_bytes();
-    [&0x0A0D_0D0Au32.to_le_bytes()[..], &length, &body.concat(), &length].concat()
-}
-
 pub fn word(bytes: &[u8], at: usize) -> u32 {
     u32::from_le_bytes(std::array::from_fn(|index| bytes[at + index]))
 }

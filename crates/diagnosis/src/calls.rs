@@ -40,6 +40,58 @@ impl Generic {
     }
 }
 
+/// A wait for what stands at an address to change: a lock, a job to do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LockWait {
+    /// The address.
+    pub address: u64,
+    /// What stands there says that it is a lock, that it is held, and that others want it.
+    pub held: bool,
+}
+
+/// What a call was given and its exit event does not repeat.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Given {
+    Nothing,
+    Fd(i32),
+    Lock(LockWait),
+}
+
+impl Given {
+    /// What the enter event `event` says; its type is one of which [`keeps_given`] says so.
+    #[inline]
+    pub(crate) fn of(event: &Event<'_>) -> Self {
+        if event.event_type == FUTEX_ENTER {
+            return lock_wait(event).map_or(Self::Nothing, Self::Lock);
+        }
+        event.first_signed().and_then(|fd| fd.try_into().ok()).map_or(Self::Nothing, Self::Fd)
+    }
+
+    fn fd(self) -> Option<i32> {
+        match self {
+            Self::Fd(fd) => Some(fd),
+            _ => None,
+        }
+    }
+}
+
+/// `PPME_SYSCALL_FUTEX_E`: address, operation, value.
+const FUTEX_ENTER: u16 = 64;
+
+/// Who finds a mutex locked sets it to 2, and waits for as long as it is 2: glibc (nptl, lowlevellock.h), Go
+/// (runtime, `mutex_sleeping`), Rust (std, `CONTENDED`). Waits for work to do or for a time have other values, but for a
+/// chance.
+fn lock_wait(event: &Event<'_>) -> Option<LockWait> {
+    /// Operations; above the low 7 bits are flags (linux/futex.h, which libs keeps).
+    const WAIT: u64 = 0;
+    const WAIT_BITSET: u64 = 9;
+    const CONTENDED: u64 = 2;
+    let params = event.params().ok()?;
+    let (address, operation, value) = (params.unsigned(0)?, params.unsigned(1)? & 0x7f, params.unsigned(2)?);
+    let held = operation == WAIT && value == CONTENDED;
+    matches!(operation, WAIT | WAIT_BITSET).then_some(LockWait { address, held })
+}
+
 /// Where a call began.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Entered {
@@ -47,8 +99,8 @@ pub struct Entered {
     pub event: u64,
     /// Its time, in nanoseconds since the epoch.
     pub timestamp_ns: u64,
-    /// The file descriptor it was given, if that is its first parameter.
-    pub fd: Option<i32>,
+    /// What it was given.
+    pub(crate) given: Given,
 }
 
 /// A system call that its thread has come back from.
@@ -89,10 +141,19 @@ impl<'a> CompletedCall<'a> {
         self.exit.timestamp_ns.checked_sub(self.entered?.timestamp_ns)
     }
 
-    /// What the kernel returned. `None`: not recorded, as for every generic event.
+    /// What the kernel returned. `None`: not recorded, as for every generic event but those of a log of strace,
+    /// which have it behind their parameters.
     #[inline]
     #[must_use]
     pub fn result(&self) -> Option<i64> {
+        if self.generic.is_some() {
+            return self
+                .exit
+                .params()
+                .ok()
+                .filter(|_| self.exit.param_count() > BEHIND_GENERIC)?
+                .signed(BEHIND_GENERIC as usize);
+        }
         match self.places().result? {
             0 => self.exit.first_signed(),
             at => self.exit.params().ok()?.signed(at.into()),
@@ -118,7 +179,16 @@ impl<'a> CompletedCall<'a> {
     #[must_use]
     pub fn fd(&self) -> Option<i32> {
         let own = || self.exit.params().ok()?.signed(self.places().fd?.into())?.try_into().ok();
-        self.entered.and_then(|entered| entered.fd).or_else(own)
+        self.entered.and_then(|entered| entered.given.fd()).or_else(own)
+    }
+
+    /// What it waited for, if it was a wait and that was recorded.
+    #[must_use]
+    pub fn lock_wait(&self) -> Option<LockWait> {
+        match self.entered?.given {
+            Given::Lock(lock) => Some(lock),
+            _ => None,
+        }
     }
 
     /// The path it was given, where the exit event has it; the first one, of calls that take two.
@@ -161,14 +231,18 @@ fn name(event_type: u16, generic: Option<Generic>) -> &'static str {
     known.unwrap_or_else(|| schema::name(event_type))
 }
 
+/// Parameters that a generic exit event has itself: the code and, since 2025, the kernel's number.
+const BEHIND_GENERIC: u32 = 2;
+
 /// Linux, include/linux/err.h: results from -4095 on are errors; below are addresses.
 fn errno_of(result: i64) -> Option<u16> {
     if (-4095..0).contains(&result) { u16::try_from(-result).ok() } else { None }
 }
 
-/// Whether enter events of this type have a file descriptor as their first parameter.
-pub(crate) fn enters_with_fd(event_type: u16) -> bool {
-    event_type.is_multiple_of(2) && schema::params(event_type).first().is_some_and(|name| name == "fd")
+/// Whether enter events of this type say what is kept until the exit: a file descriptor first, or a lock.
+pub(crate) fn keeps_given(event_type: u16) -> bool {
+    let has_fd = || schema::params(event_type).first().is_some_and(|name| name == "fd");
+    event_type.is_multiple_of(2) && (event_type == FUTEX_ENTER || has_fd())
 }
 
 /// Positions of parameters in the exit events of one type.

@@ -1,16 +1,14 @@
 //! What happens to processes: signals delivered, uses of the vsyscall page that went well, deaths.
 
-use scapfile::{schema, syscalls};
+use scapfile::{Params, schema, syscalls};
 
+use crate::activity::{Histogram, Kept, Peak, Room};
 use crate::calls::Generic;
 use crate::fault::{Access, Fault};
 use crate::finding::{Confidence, Moment, ProcessRef, Relative};
 use crate::signal::WaitStatus;
 use crate::state::{ContainerId, RecentCall};
 use crate::vsyscall::Call;
-
-/// Length of the window in which the peak rate is counted.
-const WINDOW_NS: u64 = 1_000_000_000;
 
 /// A signal delivered that ends a process unless the process catches it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -23,10 +21,44 @@ pub struct Delivery {
     pub sender: Option<i64>,
     /// The page fault right before it on the same thread.
     pub fault: Option<Fault>,
+    /// The address that the signal itself brought, where that was recorded: no `.scap` recorder does, strace
+    /// does.
+    pub told: Option<Told>,
+}
+
+/// The address that a SIGSEGV brings the program (`si_addr`), and no more: not whether it was read, written or
+/// jumped to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Told {
+    /// Where the access was.
+    pub address: u64,
+    /// Something is mapped there, but not for that use (`SEGV_ACCERR`); if not, nothing is (`SEGV_MAPERR`).
+    pub mapped: bool,
+}
+
+impl Told {
+    /// What a `signaldeliver` event tells behind its own parameters; `None` for a signal whose address means
+    /// nothing, as that of a general protection fault (`SI_KERNEL`).
+    #[must_use]
+    pub fn read(params: &Params<'_>) -> Option<Self> {
+        // Numbers: include/uapi/asm-generic/siginfo.h.
+        let mapped = match params.signed(3)? {
+            1 => false,
+            2 => true,
+            _ => return None,
+        };
+        Some(Self { address: params.unsigned(4)?, mapped })
+    }
+
+    /// The code's name.
+    #[must_use]
+    pub fn code(self) -> &'static str {
+        if self.mapped { "SEGV_ACCERR" } else { "SEGV_MAPERR" }
+    }
 }
 
 /// Calls into the vsyscall page after which the thread went on: the kernel emulated them.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub struct Emulated {
     /// How often each call was made, in the order of [`Call::ALL`].
     pub calls: [u64; 3],
@@ -35,27 +67,37 @@ pub struct Emulated {
     /// The last.
     pub last: Moment,
     /// The most calls within one second.
-    pub peak: u64,
-    window_start_ns: u64,
-    window: u64,
+    pub peak: Peak,
+    /// The times from one call to the next of the same thread; `None`: too many programs make calls.
+    pub gaps: Option<Kept<Histogram>>,
 }
 
+/// Of so many calls the gap before one is measured: faults come by the million, and some are as good as all.
+const MEASURED: u64 = 16;
+
 impl Emulated {
-    fn start(fault: Fault) -> Self {
-        let window_start_ns = fault.at.timestamp_ns;
-        Self { calls: [0; 3], first: fault, last: fault.at, peak: 0, window_start_ns, window: 0 }
+    #[cold]
+    fn start(fault: Fault, room: &Room) -> Self {
+        let peak = Peak::start(fault.at.timestamp_ns);
+        Self { calls: [0; 3], first: fault, last: fault.at, peak, gaps: room.keep(Histogram::default) }
     }
 
     #[inline]
     fn count(&mut self, call: Call, at: Moment) {
-        self.calls[call as usize] += 1;
-        self.last = at;
-        if at.timestamp_ns.wrapping_sub(self.window_start_ns) >= WINDOW_NS {
-            self.window_start_ns = at.timestamp_ns;
-            self.window = 0;
+        let count = &mut self.calls[call as usize];
+        *count += 1;
+        if count.is_multiple_of(MEASURED) {
+            self.measure(at);
         }
-        self.window += 1;
-        self.peak = self.peak.max(self.window);
+        self.last = at;
+        self.peak.note(at.timestamp_ns);
+    }
+
+    #[inline(never)]
+    fn measure(&mut self, at: Moment) {
+        if let Some(gaps) = self.gaps.as_mut().filter(|_| self.last.tid == at.tid) {
+            gaps.note(at.since(&self.last));
+        }
     }
 
     /// All calls.
@@ -93,7 +135,7 @@ pub enum Outcome {
 }
 
 /// What a process did in the vsyscall page and lived.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Default)]
 pub struct PageUse {
     /// Calls that the kernel emulated.
     pub emulated: Option<Emulated>,
@@ -108,12 +150,13 @@ pub struct PageUse {
 }
 
 impl PageUse {
-    /// Notes a fault in the page that did not end the process; `delivery`: the signal it brought.
+    /// Notes a fault in the page that did not end the process; `delivery`: the signal it brought; `room`: for the
+    /// gaps between calls.
     #[inline]
-    pub fn note(&mut self, fault: Fault, delivery: Option<Delivery>) {
+    pub fn note(&mut self, fault: Fault, delivery: Option<Delivery>, room: &Room) {
         match (fault.access(), fault.vsyscall(), delivery) {
             (Access::Fetch, Some(call), None) => {
-                self.emulated.get_or_insert_with(|| Emulated::start(fault)).count(call, fault.at);
+                self.emulated.get_or_insert_with(|| Emulated::start(fault, room)).count(call, fault.at);
             }
             (Access::Fetch, Some(_), Some(_)) => touch(&mut self.handled, fault, delivery),
             (Access::Fetch, None, _) => touch(&mut self.misaligned, fault, delivery),
@@ -169,6 +212,12 @@ pub struct Death {
 }
 
 impl Death {
+    /// The address that the signal brought, if that is all there is to go by.
+    #[must_use]
+    pub fn told(&self) -> Option<Told> {
+        self.delivery.and_then(|delivery| delivery.told).filter(|_| self.fault.is_none())
+    }
+
     /// How much of the death the capture shows: every step, all but one, or only the beginning.
     #[must_use]
     pub fn recorded(&self) -> Confidence {

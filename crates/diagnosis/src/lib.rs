@@ -4,6 +4,7 @@
 //! [`State`] follows threads, processes and containers and says what happens to them; [`Ledger`]
 //! gathers that; at the end the [`detectors`] judge it.
 
+mod activity;
 mod calls;
 pub mod detectors;
 mod episodes;
@@ -20,12 +21,15 @@ mod window;
 use scapfile::{Damage, Item, MachineInfo, SkipReason};
 use serde::Serialize;
 
-pub use calls::{CompletedCall, Entered, Generic, OpenCall};
+pub use activity::{
+    Account, EmptyEntry, Ending, Histogram, Kept, Lock, LockWaits, Peak, Room, Startup, TimeCall, TimeUse,
+};
+pub use calls::{CompletedCall, Entered, Generic, LockWait, OpenCall};
 pub use detectors::{DEFAULT_HOT_CALLS, Damaged};
-pub use episodes::{Death, Delivery, Emulated, MappingCheck, Outcome, PageUse, Touched};
+pub use episodes::{Death, Delivery, Emulated, MappingCheck, Outcome, PageUse, Told, Touched};
 pub use fault::{Access, Fault};
 pub use finding::{Confidence, ContainerRef, Evidence, Facts, Finding, Moment, ProcessRef, Relative, Severity};
-pub use ledger::{Deaths, Ledger, ProgramUse};
+pub use ledger::{Deaths, Ledger, Pace, ProgramUse, Single};
 pub use mode::{KernelMode, ModeEvidence};
 pub use signal::{SIGABRT, SIGSEGV, WaitStatus};
 pub use state::{
@@ -35,6 +39,7 @@ pub use summary::Summary;
 pub use vsyscall::{Call, Mode, PAGE, offset};
 pub use window::Window;
 
+use detectors::Survey;
 use state::Happening;
 
 /// The machine, as reports show it.
@@ -68,8 +73,10 @@ pub struct Omitted {
     pub malformed_lists: u64,
     /// Threads forgotten because more than [`MAX_THREADS`] were alive.
     pub threads_forgotten: u64,
-    /// Deaths and uses of the vsyscall page that are in no finding: more kinds than are told apart.
+    /// Deaths, uses of the vsyscall page and paces of programs that are in no finding: more kinds than are told apart.
     pub happenings_omitted: u64,
+    /// Processes whose calls for the time, start-up or waits for locks were not followed: too many at once.
+    pub processes_unwatched: u64,
 }
 
 impl Omitted {
@@ -115,6 +122,7 @@ struct Earlier {
     kernels: Vec<KernelMode>,
     segfaults: u64,
     threads_forgotten: u64,
+    unwatched: u64,
 }
 
 /// Sections of one capture whose kernels are remembered, and findings kept over all of them.
@@ -122,7 +130,7 @@ const MAX_SECTIONS: usize = 64;
 const MAX_FINDINGS: usize = 2048;
 
 impl Diagnosis {
-    /// Sets the calls within a second from which on emulated vsyscalls count as hot.
+    /// Sets how many calls for the time of one process within a second count as hot.
     #[must_use]
     pub fn with_hot_calls(mut self, calls: u64) -> Self {
         self.hot_calls = Some(calls);
@@ -161,6 +169,7 @@ impl Diagnosis {
                 Happening::PageUse(page_use, process, container) => {
                     self.ledger.page_use(*page_use, *process, container)
                 }
+                Happening::Activity(told, process, container) => self.ledger.activity(*told, *process, container),
             }
         }
     }
@@ -182,7 +191,8 @@ impl Diagnosis {
         self.state.end();
         self.gather();
         let kernel = self.state.modes().infer();
-        let case = self.case(kernel.vsyscall_mode, None);
+        let survey = Survey::of(self.ledger.paces());
+        let case = self.case(kernel.vsyscall_mode, None, &survey);
         let (mut findings, segfaults) = (detectors::of_section(&case), case.ledger.segfaults());
         let room = MAX_FINDINGS.saturating_sub(self.earlier.findings.len());
         self.omitted.happenings_omitted += findings.len().saturating_sub(room) as u64 + self.ledger.omitted();
@@ -190,6 +200,7 @@ impl Diagnosis {
         self.earlier.findings.append(&mut findings);
         self.earlier.segfaults += segfaults;
         self.earlier.threads_forgotten += self.state.threads_forgotten();
+        self.earlier.unwatched += self.state.unwatched();
         if kernel.vsyscall_mode != Mode::Unknown && self.earlier.kernels.len() < MAX_SECTIONS {
             self.earlier.kernels.push(kernel);
         }
@@ -197,8 +208,9 @@ impl Diagnosis {
         self.ledger = Ledger::default();
     }
 
-    fn case<'a>(&'a self, mode: Mode, damage: Option<&'a Damaged>) -> detectors::Case<'a> {
+    fn case<'a>(&'a self, mode: Mode, damage: Option<&'a Damaged>, survey: &'a Survey) -> detectors::Case<'a> {
         detectors::Case {
+            survey,
             ledger: &self.ledger,
             summary: &self.summary,
             mode,
@@ -216,14 +228,16 @@ impl Diagnosis {
         self.gather();
         let kernel = self.state.modes().infer();
         let damaged = damage.map(Damaged::from);
-        let case = self.case(kernel.vsyscall_mode, damaged.as_ref());
+        let survey = Survey::of(self.ledger.paces());
+        let case = self.case(kernel.vsyscall_mode, damaged.as_ref(), &survey);
         let mut findings = detectors::of_section(&case);
         findings.extend(detectors::of_capture(&case));
         findings.append(&mut self.earlier.findings);
         detectors::sort(&mut findings);
         let threads_forgotten = self.state.threads_forgotten() + self.earlier.threads_forgotten;
         let happenings_omitted = self.omitted.happenings_omitted + self.ledger.omitted();
-        let omitted = Omitted { threads_forgotten, happenings_omitted, ..self.omitted };
+        let processes_unwatched = self.state.unwatched() + self.earlier.unwatched;
+        let omitted = Omitted { threads_forgotten, happenings_omitted, processes_unwatched, ..self.omitted };
         let kernel = one_kernel(self.earlier.kernels.drain(..).chain([kernel]));
         Report { machine: self.machine.clone(), kernel, findings, omitted }
     }

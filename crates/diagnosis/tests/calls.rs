@@ -1,14 +1,10 @@
 //! Enter and exit events in all the ways in which captures hold them, and the calls they make.
 
-#[path = "../../scapfile/tests/common/mod.rs"]
-mod common;
-
 use std::io::Cursor;
 use std::ops::ControlFlow;
 
-use common::{event_at, section};
 use diagnosis::{OpenCall, State};
-use scapfile::{Capture, Item, schema};
+use scapfile::{Capture, Item, schema, write};
 
 const GENERIC: u16 = 0;
 const READ: u16 = 6;
@@ -42,11 +38,14 @@ fn plain(tid: i64, name: &'static str, took: Option<u64>) -> Seen {
 
 impl Story {
     fn begin() -> Self {
-        Self(section(&[]))
+        let mut bytes = Vec::new();
+        write::section(&mut bytes);
+        Self(bytes)
     }
 
     fn at(mut self, timestamp_ns: u64, tid: i64, event_type: u16, params: &[&[u8]]) -> Self {
-        self.0.extend(event_at(timestamp_ns, tid, event_type, params));
+        let event = write::Event { cpu: 3, timestamp_ns, tid, event_type, params };
+        write::event(&mut self.0, &event).expect("room for it");
         self
     }
 

@@ -1,149 +1,9 @@
 //! Sequences of events that no capture at hand holds: what happens, and what must be found.
 
-#[path = "../../scapfile/tests/common/mod.rs"]
-mod common;
+mod story;
 
-use std::io::Cursor;
-use std::ops::ControlFlow;
-
-use common::{EVENT_LARGE, EVENT_V2, EventWriter, section};
-use diagnosis::{Confidence, Diagnosis, Finding, Mode, PAGE, Report};
-use scapfile::{Capture, schema};
-
-const PAGE_FAULT: u16 = 290;
-const SIGNALDELIVER: u16 = 232;
-const PROCEXIT: u16 = 186;
-const PROCEXIT_OLD: u16 = 16;
-const EXECVE_EXIT: u16 = 293;
-const CLONE_EXIT: u16 = 223;
-const CONTAINER_JSON: u16 = 324;
-const TGKILL_ENTER: u16 = 132;
-const MMAP_EXIT: u16 = 161;
-const MPROTECT_ENTER: u16 = 284;
-const DROP: u16 = 148;
-const ABSENT_FETCH: u32 = 154;
-const PRESENT_FETCH: u32 = 153;
-const ABSENT_READ: u32 = 26;
-const TIME: u64 = PAGE + 0x400;
-const ID: &str = "7272f37ebc5c56208fff78f04e126973b694d5b91158b6fbd7383fe6ae2e3dd5";
-
-/// A capture in the making; each event comes a millisecond after the one before.
-struct Story {
-    bytes: Vec<u8>,
-    now_ns: u64,
-}
-
-impl Story {
-    fn begin() -> Self {
-        Self { bytes: section(&[]), now_ns: 1_000_000_000 }
-    }
-
-    fn event(self, tid: i64, event_type: u16, params: &[&[u8]]) -> Self {
-        self.event_in(EVENT_V2, tid, event_type, params)
-    }
-
-    /// As current Falco writes it: 32-bit parameter lengths.
-    fn async_event(self, name: &[u8], data: &[u8]) -> Self {
-        let asyncevent = schema::types_named("asyncevent").next().expect("in the event table");
-        self.event_in(EVENT_LARGE, -1, asyncevent, &[&[0; 4], name, data])
-    }
-
-    fn event_in(mut self, block: u32, tid: i64, event_type: u16, params: &[&[u8]]) -> Self {
-        self.now_ns += 1_000_000;
-        let mut event = EventWriter::new(block, event_type, params);
-        event.tid = tid;
-        event.cpu = u16::try_from(tid.rem_euclid(4)).expect("small");
-        event.timestamp_ns = self.now_ns;
-        self.bytes.extend(event.block());
-        self
-    }
-
-    fn wait(mut self, seconds: u64) -> Self {
-        self.now_ns += seconds * 1_000_000_000;
-        self
-    }
-
-    /// Parameters as EXECVE_19_X and CLONE_20_X have them up to the control groups; `ids`: process and parent.
-    fn born(self, event_type: u16, tid: i64, ids: (i64, i64), comm: &str, cgroups: &str, last: &[&[u8]]) -> Self {
-        let number = |value: i64| value.to_le_bytes();
-        let text = |value: &str| [value.as_bytes(), b"\0"].concat();
-        let (exe, comm, cgroups) = (text(&format!("/bin/{comm}")), text(comm), text(cgroups));
-        let (zero, tid_bytes, pid, ppid) = (number(0), number(tid), number(ids.0), number(ids.1));
-        let mut params: Vec<&[u8]> =
-            vec![&zero, &exe, b"--serve\0", &tid_bytes, &pid, &ppid, b"/\0", &zero, &zero, &zero];
-        params.extend([&[0; 4][..], &[0; 4], &[0; 4], &comm, &cgroups]);
-        params.extend(last);
-        self.event(tid, event_type, &params)
-    }
-
-    fn exec(self, tid: i64, comm: &str) -> Self {
-        self.born(EXECVE_EXIT, tid, (tid, 1), comm, "", &[])
-    }
-
-    fn exec_in_container(self, tid: i64, comm: &str, id: &str) -> Self {
-        self.born(EXECVE_EXIT, tid, (tid, 1), comm, &format!("cpuset=/docker/{id}"), &[])
-    }
-
-    fn thread(self, tid: i64, pid: i64) -> Self {
-        let clone_thread = (1u32 << 13).to_le_bytes();
-        self.born(CLONE_EXIT, tid, (pid, 1), "worker", "", &[&clone_thread])
-    }
-
-    fn child(self, tid: i64, ppid: i64, comm: &str) -> Self {
-        self.born(CLONE_EXIT, tid, (tid, ppid), comm, "", &[&[0; 4]])
-    }
-
-    fn fault(self, tid: i64, address: u64, error: u32) -> Self {
-        let address = address.to_le_bytes();
-        self.event(tid, PAGE_FAULT, &[&address, &address, &error.to_le_bytes()])
-    }
-
-    fn signal(self, tid: i64, signal: u8, sender: i64) -> Self {
-        self.event(tid, SIGNALDELIVER, &[&sender.to_le_bytes(), &tid.to_le_bytes(), &[signal]])
-    }
-
-    fn exit(self, tid: i64, status: i64) -> Self {
-        self.event(tid, PROCEXIT, &[&status.to_le_bytes()])
-    }
-
-    fn call(self, tid: i64) -> Self {
-        self.event(tid, MPROTECT_ENTER, &[])
-    }
-
-    fn tgkill(self, tid: i64, pid: i64, target: i64, signal: u8) -> Self {
-        self.event(tid, TGKILL_ENTER, &[&pid.to_le_bytes(), &target.to_le_bytes(), &[signal]])
-    }
-
-    fn crash(self, tid: i64, address: u64, error: u32) -> Self {
-        self.fault(tid, address, error).signal(tid, 11, 0).exit(tid, 11)
-    }
-
-    fn report(&self) -> Report {
-        report(&self.bytes)
-    }
-
-    fn findings(&self) -> Vec<Finding> {
-        self.report().findings
-    }
-}
-
-fn report(bytes: &[u8]) -> Report {
-    let mut capture = Capture::read(Cursor::new(bytes.to_vec()), None).expect("a capture");
-    let mut diagnosis = Diagnosis::default();
-    capture.visit(|item| {
-        diagnosis.item(&item);
-        ControlFlow::Continue(())
-    });
-    diagnosis.finish(capture.damage())
-}
-
-fn ids(findings: &[Finding]) -> Vec<&str> {
-    findings.iter().map(|finding| finding.id).collect()
-}
-
-fn fact<'a>(finding: &'a Finding, name: &str) -> &'a serde_json::Value {
-    finding.facts.get(name).unwrap_or(&serde_json::Value::Null)
-}
+use diagnosis::{Confidence, Finding, Mode, PAGE};
+use story::*;
 
 #[test]
 fn other_threads_between_fault_and_signal_do_not_hide_the_cause() {
@@ -422,7 +282,7 @@ fn a_capture_cut_anywhere_never_says_more_than_it_holds() {
         .crash(10, TIME, ABSENT_FETCH)
         .exec(11, "next");
     let whole = &story.bytes;
-    for cut in section(&[]).len()..whole.len() {
+    for cut in Story::begin().bytes.len()..whole.len() {
         let report = report(&whole[..cut]);
         for finding in &report.findings {
             match finding.id {
@@ -494,4 +354,27 @@ fn captures_behind_each_other_are_judged_by_their_own_kernels() {
         assert_eq!(report.kernel.vsyscall_mode, Mode::Unknown, "two kernels");
         assert_eq!(report.findings[0].process.as_ref().and_then(|process| process.comm.as_deref()), Some("old"));
     }
+}
+
+/// As a log of strace has it: the signal brings its code and address, and no page fault is there.
+#[test]
+fn an_address_that_the_signal_brings_explains_the_death_without_page_faults() {
+    let told = |address: u64, code: i64, sender: i64| {
+        let (sender, tid) = (sender.to_le_bytes(), 10i64.to_le_bytes());
+        let params: [&[u8]; 5] = [&sender, &tid, &[11], &code.to_le_bytes(), &address.to_le_bytes()];
+        let report = Story::begin().exec(10, "old").event(10, SIGNALDELIVER, &params).exit(10, 11).report();
+        let [death, unrecorded] = report.findings.as_slice() else { panic!("{:?}", report.findings) };
+        let explained = unrecorded.facts.get("segfaults") == Some(&0.into());
+        (death.id, death.confidence, fact(death, "si_code").clone(), explained, report.kernel.vsyscall_mode)
+    };
+    let (maperr, accerr, kernel) = (1, 2, 0x80);
+    let found = |id, confidence, code: &str| (id, confidence, code.into(), true, Mode::Unknown);
+    assert_eq!(told(TIME, maperr, 0), found("vsyscall-none-crash", Confidence::Likely, "SEGV_MAPERR"));
+    assert_eq!(told(TIME + 1, maperr, 0), found("crash-bad-access", Confidence::Certain, "SEGV_MAPERR"));
+    assert_eq!(told(TIME, accerr, 0), found("crash-bad-access", Confidence::Certain, "SEGV_ACCERR"));
+    assert_eq!(told(0x10, maperr, 0), found("crash-null-deref", Confidence::Certain, "SEGV_MAPERR"));
+    // A general protection fault has no address, and a signal that was sent has none of its own.
+    let untold = ("crash-signal", Confidence::Certain, serde_json::Value::Null, false, Mode::Unknown);
+    assert_eq!(told(0, kernel, 0), untold);
+    assert_eq!(told(0, maperr, 77), untold);
 }

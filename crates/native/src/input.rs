@@ -1,14 +1,17 @@
-//! Opens a path or standard input as a capture, and meters how much of it has been read.
+//! Opens a path or standard input as a capture, and meters how much of it has been read. A log of strace is
+//! opened as the capture that it amounts to.
 
 use std::fmt;
 use std::fs::File;
 use std::io::{self, IsTerminal, Read};
 use std::os::fd::AsFd;
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use scapfile::{Capture, OpenError};
+use stracelog::table::{self, Table};
+use stracelog::{Kept, Log, Tally};
 
 /// Where a capture comes from.
 #[derive(Debug, Clone)]
@@ -26,6 +29,14 @@ impl Source {
 
     /// Opens the capture; `meter` counts what is read of it.
     pub(crate) fn open(&self, meter: &Arc<Meter>) -> Result<Capture, OpenError> {
+        match self.open_any(meter)? {
+            Opened::Capture(capture) => Ok(capture),
+            Opened::Table(_) => Err(no_events_in_table()),
+        }
+    }
+
+    /// The same where sums are as good as events.
+    pub(crate) fn open_any(&self, meter: &Arc<Meter>) -> Result<Opened, OpenError> {
         let file = match self {
             Self::Path(path) => File::open(path)?,
             Self::StandardInput => standard_input()?,
@@ -33,7 +44,27 @@ impl Source {
         let metadata = file.metadata()?;
         let size = metadata.is_file().then_some(metadata.len());
         meter.total.store(size.unwrap_or(UNKNOWN), Ordering::Relaxed);
-        Capture::read(Metered { file, meter: Arc::clone(meter) }, size)
+        let mut input = Metered { file, meter: Arc::clone(meter) };
+        let mut start = Vec::new();
+        // A capture is told by its first bytes, and a slow pipe need not fill up for it.
+        input.by_ref().take(CAPTURE_TOLD).read_to_end(&mut start)?;
+        if start.first().is_some_and(|byte| byte.is_ascii_graphic() || *byte == b' ') {
+            input.by_ref().take(stracelog::SNIFF_LENGTH as u64).read_to_end(&mut start)?;
+        }
+        match stracelog::recognise(&start) {
+            Some(Kept::Log) => {
+                let log = stracelog::Reader::new(&start, input);
+                meter.set_log(log.log());
+                Capture::read(log, size).map(Opened::Capture)
+            }
+            Some(Kept::Untimed) => Err(OpenError::Foreign(UNTIMED.into())),
+            Some(Kept::Table) => {
+                let mut text = start;
+                input.take(MAX_TABLE).read_to_end(&mut text)?;
+                table::parse(&String::from_utf8_lossy(&text)).map(Opened::Table).ok_or_else(no_events_in_table)
+            }
+            None => Capture::read(io::Cursor::new(start).chain(input), size).map(Opened::Capture),
+        }
     }
 
     /// Whether the same capture can be read again from its beginning.
@@ -70,6 +101,26 @@ fn standard_input() -> io::Result<File> {
 }
 
 const UNKNOWN: u64 = u64::MAX;
+/// Bytes by which captures and gzip streams are told from text.
+const CAPTURE_TOLD: u64 = 4;
+const UNTIMED: &str =
+    "a log of strace without times, from which no events can be made (record it with strace -f -tt -T)";
+/// What is read of a table of `strace -c`, which has some tens of lines.
+const MAX_TABLE: u64 = 1 << 20;
+
+/// What an input turned out to be.
+pub(crate) enum Opened {
+    /// A capture, or the log of strace that becomes one.
+    Capture(Capture),
+    /// The table of `strace -c`.
+    Table(Table),
+}
+
+/// Why a table of `strace -c` is not enough.
+pub(crate) fn no_events_in_table() -> OpenError {
+    let table = "the table of strace -c, which has sums and no events";
+    OpenError::Foreign(format!("{table} (scapscope syscalls shows it; for more record a log with strace -f -tt -T)"))
+}
 
 /// How much of an input has been read, and whether anybody still wants more of it.
 #[derive(Debug, Default)]
@@ -77,9 +128,19 @@ pub(crate) struct Meter {
     read: AtomicU64,
     total: AtomicU64,
     stopped: AtomicBool,
+    log: Mutex<Option<Log>>,
 }
 
 impl Meter {
+    fn set_log(&self, log: Log) {
+        *self.log.lock().unwrap_or_else(PoisonError::into_inner) = Some(log);
+    }
+
+    /// What the log is like, if the input is one.
+    pub(crate) fn log(&self) -> Option<Tally> {
+        self.log.lock().unwrap_or_else(PoisonError::into_inner).as_ref().map(Log::tally)
+    }
+
     /// Bytes read so far, as stored (a gzip stream is not unpacked here).
     pub(crate) fn read(&self) -> u64 {
         self.read.load(Ordering::Relaxed)

@@ -5,6 +5,8 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use scapfile::{Capture, Damage};
 use serde::Serialize;
+use stracelog::Tally;
+use stracelog::table::Table;
 
 use crate::input::{Meter, Source};
 
@@ -26,9 +28,48 @@ pub(crate) struct CaptureObject {
     #[serde(flatten)]
     omitted: Omitted,
     damage: Option<Damaged>,
+    strace: Option<StraceObject>,
+}
+
+/// The log that a capture was made of.
+#[derive(Debug, Serialize)]
+struct StraceObject {
+    lines: u64,
+    damaged_lines: u64,
+    first_damaged: Vec<u64>,
+    dated: bool,
+}
+
+impl From<Tally> for StraceObject {
+    fn from(Tally { lines, damaged_lines, first_damaged, dated }: Tally) -> Self {
+        Self { lines, damaged_lines, first_damaged, dated }
+    }
 }
 
 impl CaptureObject {
+    /// The object for a table of `strace -c`: no events.
+    pub(crate) fn of_table(source: &Source, meter: &Meter, table: &Table) -> Self {
+        Self {
+            path: source.path(),
+            bytes: meter.read(),
+            compressed: false,
+            events: 0,
+            first_timestamp_ns: None,
+            last_timestamp_ns: None,
+            duration_ns: 0,
+            enter_events: false,
+            page_faults_recorded: false,
+            omitted: Omitted::default(),
+            damage: None,
+            strace: Some(StraceObject {
+                lines: table.lines,
+                damaged_lines: table.damaged_lines,
+                first_damaged: table.first_damaged.clone(),
+                dated: false,
+            }),
+        }
+    }
+
     /// The object for a capture that has been read to its end.
     pub(crate) fn new(source: &Source, meter: &Meter, capture: &Capture, summary: &Summary, omitted: Omitted) -> Self {
         let (first, last) = (summary.first_ns(), summary.last_ns());
@@ -44,6 +85,7 @@ impl CaptureObject {
             page_faults_recorded: summary.page_faults_recorded(),
             omitted,
             damage: capture.damage().map(Damaged::from),
+            strace: meter.log().map(StraceObject::from),
         }
     }
 }

@@ -2,7 +2,6 @@
 
 use std::ops::ControlFlow;
 use std::path::PathBuf;
-use std::sync::Arc;
 
 use profile::{
     Asked, By, Calls, CostTable, Costs, Group, Made, Order, Picture, Rates, Rest, Series, Stacks, Underway, Who, Within,
@@ -12,11 +11,11 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use scapfile::types::TYPES;
 use serde::Serialize;
+use stracelog::table::{Row, Table};
 
 use crate::background;
-use crate::error::Failure;
 use crate::filter::wanted_types;
-use crate::input::{Meter, Source};
+use crate::input::{self, Opened};
 use crate::summary::{CaptureObject, SCHEMA_VERSION};
 
 /// Calls that are not back at the end of which all is told.
@@ -101,13 +100,16 @@ pub(crate) fn syscalls<'py>(
     progress: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<Bound<'py, PyBytes>> {
     let ((by, _), order) = (together(by)?, first(order)?);
-    let calls = Calls::new(asked.asked()?, by == By::Capture);
+    let asked = asked.asked()?;
+    let of_table = (by == By::Capture && asked.only_by_name()).then(|| asked.clone());
+    let calls = Calls::new(asked, by == By::Capture);
     tally(
         py,
         source,
         calls,
         progress,
         CostTable::default(),
+        move |table| Some(costs_of_table(table, &of_table?, order)),
         |costs, made| costs.note(made),
         move |costs, calls, underway| {
             let mut groups = costs.by(by, order, calls);
@@ -118,6 +120,28 @@ pub(crate) fn syscalls<'py>(
             CostsTold { groups, rest, underway: UnderwayTold { calls: underway.len(), longest } }
         },
     )
+}
+
+/// What `strace -c` has counted, of the calls that were asked for.
+fn costs_of_table(table: &Table, asked: &Asked, order: Order) -> CostsTold {
+    let costs = |row: &Row| {
+        let time_ns = row.seconds.map_or(0.0, |seconds| seconds * 1e9);
+        Costs {
+            calls: row.calls,
+            with_result: row.calls,
+            errors: row.errors,
+            timed: if row.seconds.is_some() { row.calls } else { 0 },
+            // Seconds have six digits behind the point, and a table is no longer than some years.
+            time_ns: time_ns.round() as u64,
+        }
+    };
+    let rows = table.rows.iter().map(|row| (TYPES.find(&row.name).unwrap_or_default(), costs(row)));
+    let wanted = rows.filter(|(name, _)| asked.call(*name));
+    CostsTold {
+        groups: vec![profile::counted(wanted, order)],
+        rest: RestTold { groups: 0, total: Costs::default() },
+        underway: UnderwayTold { calls: 0, longest: Vec::new() },
+    }
 }
 
 fn underway_call(call: &Underway, calls: &Calls) -> UnderwayCall {
@@ -144,6 +168,7 @@ pub(crate) fn rates<'py>(
         calls,
         progress,
         Rates::new(every_ns, by_name),
+        |_| None,
         |rates, made| rates.note(made),
         move |rates, calls, _| {
             let mut series = rates.by(by, calls);
@@ -164,7 +189,7 @@ pub(crate) fn stacks<'py>(
 ) -> PyResult<Bound<'py, PyBytes>> {
     let told = |costs: &mut CostTable, calls: &Calls, _: &[Underway]| -> Stacks { costs.stacks(calls) };
     let calls = Calls::new(asked.asked()?, false);
-    tally(py, source, calls, progress, CostTable::default(), |costs, made| costs.note(made), told)
+    tally(py, source, calls, progress, CostTable::default(), |_| None, |costs, made| costs.note(made), told)
 }
 
 /// The SVG of `stacks`, each with a weight in `unit`.
@@ -202,20 +227,28 @@ fn first(order: &str) -> PyResult<Order> {
     }
 }
 
-/// Reads the capture, has `note` take in every call that was asked for, and at the end `tell`.
+/// Reads the capture, has `note` take in every call that was asked for, and at the end `tell`; or has `count` tell of
+/// a table of `strace -c`, if that is enough.
+#[expect(clippy::too_many_arguments, reason = "three of them are functions, which are the tally")]
 fn tally<'py, T: Send + 'static, J: Serialize>(
     py: Python<'py>,
     source: PathBuf,
     mut calls: Calls,
     progress: Option<&Bound<'py, PyAny>>,
     mut tally: T,
+    count: impl FnOnce(&Table) -> Option<J> + Send + 'static,
     note: impl Fn(&mut T, &Made<'_>) + Send + 'static,
     tell: impl FnOnce(&mut T, &Calls, &[Underway]) -> J + Send + 'static,
 ) -> PyResult<Bound<'py, PyBytes>> {
-    let source = Source::new(source);
-    let name = source.to_string();
-    let told = background::run(py, progress, move |meter: &Arc<Meter>| -> Result<Vec<u8>, Failure> {
-        let mut capture = source.open(meter)?;
+    background::json(py, source, progress, move |source, meter| {
+        let mut capture = match source.open_any(meter)? {
+            Opened::Capture(capture) => capture,
+            Opened::Table(table) => {
+                let tally = count(&table).ok_or_else(input::no_events_in_table)?;
+                let capture = CaptureObject::of_table(source, meter, &table);
+                return Ok(serde_json::to_vec(&Told { schema_version: SCHEMA_VERSION, capture, tally })?);
+            }
+        };
         capture.visit(|item| {
             if let Some(made) = calls.item(&item) {
                 note(&mut tally, &made);
@@ -226,9 +259,8 @@ fn tally<'py, T: Send + 'static, J: Serialize>(
         let told = Told {
             schema_version: SCHEMA_VERSION,
             tally: tell(&mut tally, &calls, &underway),
-            capture: CaptureObject::new(&source, meter, &capture, calls.summary(), calls.omitted()),
+            capture: CaptureObject::new(source, meter, &capture, calls.summary(), calls.omitted()),
         };
         Ok(serde_json::to_vec(&told)?)
-    })?;
-    told.map(|json| PyBytes::new(py, &json)).map_err(|failure| failure.raise(name))
+    })
 }

@@ -46,6 +46,14 @@ impl Within {
 }
 
 impl Asked {
+    /// Whether nothing matters but the name of a call.
+    #[must_use]
+    pub fn only_by_name(&self) -> bool {
+        let Self { calls: _, pids, tids, comms, containers, within } = self;
+        let anybody = pids.is_none() && tids.is_none() && comms.is_none() && containers.is_none();
+        anybody && *within == Within::default()
+    }
+
     /// Whether a call of this name is wanted.
     #[inline]
     #[must_use]

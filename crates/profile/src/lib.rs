@@ -22,7 +22,7 @@ pub use costs::{CostTable, Costs, MAX_ROWS, Row};
 pub use picture::{Picture, draw};
 pub use rates::{Cell, MAX_CELLS, Rates, Rest, Series};
 pub use stacks::{Frame, Node, Stacks};
-pub use table::{By, Group, Line, Order, Who};
+pub use table::{By, Group, Line, Order, Who, counted};
 
 #[cfg(test)]
 mod tests {

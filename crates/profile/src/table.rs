@@ -173,6 +173,16 @@ impl Who {
     }
 }
 
+/// The costs of calls that somebody else has counted by name, of nobody in particular.
+#[must_use]
+pub fn counted(costs: impl Iterator<Item = (TypeKey, Costs)>, order: Order) -> Group {
+    let mut by_name: BTreeMap<TypeKey, Costs> = BTreeMap::new();
+    for (name, costs) in costs {
+        by_name.entry(name).or_default().add(&costs);
+    }
+    group(Who::default(), &by_name, order)
+}
+
 fn group(who: Who, costs: &BTreeMap<TypeKey, Costs>, order: Order) -> Group {
     let mut total = Costs::default();
     let mut syscalls = Vec::with_capacity(costs.len());

@@ -1,18 +1,14 @@
 //! Small captures, and what is counted in them: by whom, when, and in which stack.
 
-#[path = "../../scapfile/tests/common/mod.rs"]
-mod common;
-
 use std::io::Cursor;
 use std::ops::ControlFlow;
 
-use common::{event_at, section};
 use profile::{
     Asked, By, Calls, CostTable, Frame, Group, MAX_CALLERS, Order, Picture, Rates, Rest, Series, Stacks, Underway,
     Within,
 };
 use scapfile::types::TYPES;
-use scapfile::{Capture, schema};
+use scapfile::{Capture, schema, write};
 
 const READ: u16 = 6;
 const NANOSLEEP: u16 = 134;
@@ -29,11 +25,14 @@ struct Story(Vec<u8>);
 
 impl Story {
     fn begin() -> Self {
-        Self(section(&[]))
+        let mut bytes = Vec::new();
+        write::section(&mut bytes);
+        Self(bytes)
     }
 
     fn at(mut self, timestamp_ns: u64, tid: i64, event_type: u16, params: &[&[u8]]) -> Self {
-        self.0.extend(event_at(timestamp_ns, tid, event_type, params));
+        let event = write::Event { cpu: 3, timestamp_ns, tid, event_type, params };
+        write::event(&mut self.0, &event).expect("room for it");
         self
     }
 
@@ -261,7 +260,7 @@ fn those_asked_for_find_a_place_however_many_there_were_before_them() {
 #[test]
 fn a_section_from_another_machine_has_processes_of_its_own() {
     let mut story = Story::begin().exec(5, 1, "first", false).read(5, 10, 20, 1);
-    story.0.extend(section(&[]));
+    write::section(&mut story.0);
     let groups = story.slept(5, 30).groups(By::Process);
     assert_eq!(who(&groups), [("first", 2), ("?", 1)]);
 }

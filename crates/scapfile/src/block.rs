@@ -69,6 +69,12 @@ impl BlockCounts {
 pub(crate) const SECTION_HEADER: u32 = 0x0A0D_0D0A;
 /// Type number of the event block that current writers use, and by far the most common block.
 pub(crate) const EVENT_V2: u32 = 0x216;
+/// The same for events with 32-bit parameter lengths.
+pub(crate) const EVENT_LARGE: u32 = 0x221;
+/// Type number of the machine info block.
+pub(crate) const MACHINE_INFO: u32 = 0x201;
+/// Type number of the process list that current writers use, layout 9.
+pub(crate) const PROCESSES_V9: u32 = 0x215;
 
 impl BlockKind {
     /// The kind of block that carries the type number `number`.
@@ -79,7 +85,7 @@ impl BlockKind {
         }
         match number {
             SECTION_HEADER => Self::SectionHeader,
-            0x201 | 0x8002_ABCD => Self::MachineInfo,
+            MACHINE_INFO | 0x8002_ABCD => Self::MachineInfo,
             0x202 | 0x8000_ABCD => Self::List(ListKind::Processes(1)),
             0x207 | 0x8013_ABCD => Self::List(ListKind::Processes(2)),
             0x209 | 0x8014_ABCD => Self::List(ListKind::Processes(3)),
@@ -88,7 +94,7 @@ impl BlockKind {
             0x212 => Self::List(ListKind::Processes(6)),
             0x213 => Self::List(ListKind::Processes(7)),
             0x214 => Self::List(ListKind::Processes(8)),
-            0x215 => Self::List(ListKind::Processes(9)),
+            PROCESSES_V9 => Self::List(ListKind::Processes(9)),
             0x203 | 0x8001_ABCD => Self::List(ListKind::Fds { sized: false }),
             0x218 => Self::List(ListKind::Fds { sized: true }),
             0x205 | 0x8011_ABCD => Self::List(ListKind::Interfaces { sized: false }),
@@ -99,7 +105,7 @@ impl BlockKind {
             0x208 => event(false, true, false),
             EVENT_V2 => event(true, false, false),
             0x217 => event(true, true, false),
-            0x221 => event(true, false, true),
+            EVENT_LARGE => event(true, false, true),
             0x222 => event(true, true, true),
             _ => Self::Unknown,
         }

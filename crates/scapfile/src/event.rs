@@ -11,12 +11,12 @@ use crate::cursor::Cursor;
 use crate::schema;
 
 /// Bytes of the event header in front of the parameter lengths, block version 2.
-const HEADER: u32 = 26;
+pub(crate) const HEADER: u32 = 26;
 /// The same in block version 1, where the parameter count is missing.
 const HEADER_V1: u32 = 22;
 
 /// No event has more parameters: `PPM_MAX_EVENT_PARAMS` of `ppm_events_public.h` is 32.
-const MAX_PARAMS: u32 = 64;
+pub(crate) const MAX_PARAMS: u32 = 64;
 
 /// An event whose inner lengths contradict each other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

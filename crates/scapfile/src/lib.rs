@@ -1,4 +1,4 @@
-//! Turns the bytes of a `.scap` capture into blocks, events and process tables.
+//! Turns the bytes of a `.scap` capture into blocks, events and process tables, and back ([`mod@write`]).
 //!
 //! The parser ([`Parser`]) does no I/O: it is handed a window of bytes and says what stands at its
 //! start, or how much more it needs. [`Capture`] puts a file, a gzip stream or standard input under
@@ -14,12 +14,14 @@ mod damage;
 mod event;
 mod gzip;
 mod lists;
+pub mod modernize;
 mod parser;
 pub mod schema;
 mod sniff;
 mod source;
 pub mod syscalls;
 pub mod types;
+pub mod write;
 
 pub use block::{BlockKind, ListKind};
 pub use capture::{Capture, OpenError, Visit};

@@ -7,6 +7,9 @@
 use crate::block::ListKind;
 use crate::cursor::Cursor;
 
+/// Bytes of the host name's field.
+pub(crate) const HOSTNAME: usize = 128;
+
 /// The machine a capture was made on.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MachineInfo {
@@ -26,7 +29,7 @@ impl MachineInfo {
         let cpus = body.u32()?;
         let memory_bytes = body.u64()?;
         let _max_pid = body.u64()?;
-        let hostname = body.bytes(128)?;
+        let hostname = body.bytes(HOSTNAME)?;
         let length = hostname.iter().position(|byte| *byte == 0).unwrap_or(hostname.len());
         let hostname = String::from_utf8_lossy(&hostname[..length]).into_owned();
         let boot_timestamp_ns = body.u64().filter(|ns| *ns != 0);

@@ -16,12 +16,13 @@ const BLOCK_HEADER: usize = 8;
 /// Header and the repeated length behind the body.
 const BLOCK_FRAME: usize = BLOCK_HEADER + 4;
 /// No event with 16-bit parameter lengths is longer: 64 parameters of 64 KiB.
-const MAX_EVENT: usize = 4 << 20;
+pub(crate) const MAX_EVENT: usize = 4 << 20;
 /// An event with 32-bit parameter lengths may be longer, but is passed over beyond this.
-const MAX_WIDE_EVENT: usize = 16 << 20;
+pub(crate) const MAX_WIDE_EVENT: usize = 16 << 20;
 /// Machine info and section headers are small; options may make them longer.
 const MAX_SMALL_BLOCK: usize = 1 << 20;
-const MAGIC: u32 = 0x1A2B_3C4D;
+/// In every section header.
+pub(crate) const MAGIC: u32 = 0x1A2B_3C4D;
 
 /// The beginning of a section.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -19,6 +19,8 @@ const TABLE_END: u16 = 1024;
 
 /// The type of `page_fault` events.
 const PAGE_FAULT: u16 = ffi::ppm_event_code_PPME_PAGE_FAULT_E as u16;
+/// The type of `container` events that hold JSON, and the one that current recorders write.
+pub(crate) const CONTAINER_JSON: u16 = ffi::ppm_event_code_PPME_CONTAINER_JSON_2_E as u16;
 /// Room for most events' line, so that it need not grow.
 const TYPICAL_LINE: usize = 128;
 
@@ -74,6 +76,28 @@ pub fn name(event_type: u16) -> &'static str {
 #[must_use]
 pub fn params(event_type: u16) -> &'static [String] {
     table().get(usize::from(event_type)).map_or(&[], |entry| &entry.params)
+}
+
+/// Whether events of this type have 32-bit parameter lengths.
+pub(crate) fn wide(event_type: u16) -> bool {
+    table().get(usize::from(event_type)).is_some_and(|entry| entry.wide)
+}
+
+/// How many bytes a number has as parameter `index` of such an event; `None` for a parameter that is no number.
+///
+/// Found by trying, as everything here: to be asked once, not at every event.
+#[must_use]
+pub fn width(event_type: u16, index: usize) -> Option<usize> {
+    // No string: they end in NUL. Bytes are told from numbers by a length that no number has.
+    let loads = |size: usize| {
+        let lengths = (0..=index).flat_map(|at| (if at == index { size } else { 0 } as u16).to_le_bytes());
+        let payload: Vec<u8> = lengths.chain(std::iter::repeat_n(1, size)).collect();
+        raw(event_type, index as u32 + 1, &payload, 0, 0).load::<AnyEvent>().is_ok()
+    };
+    if index >= params(event_type).len() || wide(event_type) || loads(3) {
+        return None;
+    }
+    [1, 2, 4, 8].into_iter().find(|size| loads(*size))
 }
 
 /// The position of a parameter in events of this type.
@@ -211,6 +235,18 @@ mod tests {
         let names: std::collections::BTreeSet<&str> = large.map(name).collect();
         // `EF_LARGE_PAYLOAD` in event_table.c.
         assert_eq!(names, ["asyncevent", "container", "pluginevent"].into());
+    }
+
+    #[test]
+    fn numbers_have_the_width_of_the_event_table() {
+        let widths = |event_type| (0..params(event_type).len()).map(|at| width(event_type, at)).collect::<Vec<_>>();
+        // openat: descriptor, directory, path, flags, mode, device, inode.
+        assert_eq!(widths(307), [Some(8), Some(8), None, Some(4), Some(4), Some(4), Some(8)]);
+        // read: result, bytes, descriptor, size. futex: address, operation, value. procexit: signal, core.
+        assert_eq!(widths(7), [Some(8), None, Some(8), Some(4)]);
+        assert_eq!(widths(64), [Some(8), Some(2), Some(8)]);
+        assert_eq!(widths(186)[2..4], [Some(1), Some(1)]);
+        assert_eq!((width(0, 0), width(0, 1), width(307, 7), width(324, 0)), (Some(2), Some(2), None, None));
     }
 
     #[test]

@@ -98,6 +98,11 @@ def start_docker(images: dict[str, dict[str, Any]]) -> None:
         subprocess.run(("docker", "import", *changes, root, tag), check=True, capture_output=True)
 
 
+def has_begun() -> bool:
+    """Whether sysdig has written its first bytes, the process list."""
+    return CAPTURE.exists() and CAPTURE.stat().st_size > 0
+
+
 def record(scenario: dict[str, Any]) -> dict[str, Any]:
     """Run a scenario's programs under sysdig and say everything that the capture does not."""
     seconds = float(scenario["seconds"])
@@ -107,7 +112,9 @@ def record(scenario: dict[str, Any]) -> dict[str, Any]:
     with SYSDIG_OUTPUT.open("wb") as log:
         command = ("sysdig", "-v", *scenario["sysdig"], "-w", str(CAPTURE))
         recorder = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
-    wait_for("sysdig's first bytes", lambda: CAPTURE.exists() and CAPTURE.stat().st_size > 0)
+    wait_for("sysdig's first bytes", lambda: recorder.poll() is not None or has_begun())
+    if recorder.poll() is not None:
+        sys.exit(f"agent: sysdig ended with status {recorder.returncode}: {SYSDIG_OUTPUT.read_text()}")
     time.sleep(SETTLE_SECONDS)
     ran = [run(command, seconds) for command in scenario["run"]]
     time.sleep(float(scenario["linger"]))

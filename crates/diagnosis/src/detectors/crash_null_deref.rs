@@ -8,7 +8,10 @@ use crate::ledger::NULL_END;
 
 /// Claims deaths after such a fault; calls through a null pointer too.
 pub fn claim(death: &Death, _: &Case<'_>) -> Option<Verdict> {
-    death.fault.filter(|fault| fault.address < NULL_END)?;
+    let address = death.fault.map(|fault| fault.address).or(death.told().map(|told| told.address))?;
+    if address >= NULL_END {
+        return None;
+    }
     Some(Verdict {
         id: "crash-null-deref",
         severity: Severity::Error,
@@ -19,7 +22,7 @@ pub fn claim(death: &Death, _: &Case<'_>) -> Option<Verdict> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::examples::{ABSENT_FETCH, ABSENT_READ, case, death};
+    use super::super::examples::{ABSENT_FETCH, ABSENT_READ, case, death, told};
     use super::*;
     use crate::vsyscall::{Mode, PAGE};
 
@@ -27,6 +30,13 @@ mod tests {
     fn null_and_what_is_near_is_claimed() {
         for (address, error) in [(0, ABSENT_READ), (0xfff8, ABSENT_READ), (0, ABSENT_FETCH)] {
             assert!(case(Mode::None, |case| claim(&death(address, error), case)).is_some());
+        }
+    }
+
+    #[test]
+    fn an_address_that_the_signal_tells_is_as_good() {
+        for (address, claimed) in [(0, true), (0x10, true), (NULL_END, false)] {
+            assert_eq!(case(Mode::Unknown, |case| claim(&told(address, false), case)).is_some(), claimed);
         }
     }
 

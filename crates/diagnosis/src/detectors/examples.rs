@@ -1,10 +1,11 @@
 //! Deaths, programs and cases for the detectors' tests.
 
-use scapfile::{Capture, Event, Item};
+use scapfile::{Capture, Event, Item, write};
 use std::ops::ControlFlow;
 
-use super::{Case, DEFAULT_HOT_CALLS};
-use crate::episodes::{Death, Delivery, MappingCheck, PageUse};
+use super::{Case, DEFAULT_HOT_CALLS, Survey};
+use crate::activity::Room;
+use crate::episodes::{Death, Delivery, MappingCheck, PageUse, Told};
 use crate::fault::Fault;
 use crate::finding::{Moment, ProcessRef};
 use crate::ledger::{Ledger, ProgramUse};
@@ -39,7 +40,7 @@ fn fault(address: u64, error: u32, at: Moment) -> Fault {
 
 fn delivery(fault: Fault) -> Delivery {
     let at = moment(fault.at.event + 2, fault.at.timestamp_ns + 2);
-    Delivery { at, signal: SIGSEGV, sender: None, fault: Some(fault) }
+    Delivery { at, signal: SIGSEGV, sender: None, fault: Some(fault), told: None }
 }
 
 /// A death by SIGSEGV right after a fault at `address`.
@@ -63,19 +64,27 @@ pub fn death(address: u64, error: u32) -> Death {
     }
 }
 
+/// A death by SIGSEGV that tells its address, without any fault.
+pub fn told(address: u64, mapped: bool) -> Death {
+    let delivery =
+        Delivery { fault: None, told: Some(Told { address, mapped }), ..delivery(fault(0, 0, moment(1, 1))) };
+    Death { fault: None, delivery: Some(delivery), ..death(0, 0) }
+}
+
 /// A program that faulted once at `address` and lived; `caught`: it caught a signal.
 pub fn program(address: u64, error: u32, caught: bool) -> ProgramUse {
     let fault = fault(address, error, moment(1, 1));
     let mut page_use = PageUse::default();
-    page_use.note(fault, caught.then(|| delivery(fault)));
+    page_use.note(fault, caught.then(|| delivery(fault)), &Room::new(1));
     ProgramUse { process: process(), container: None, page_use, processes: 1 }
 }
 
 /// A program whose calls at `address` were emulated `count` times, `step_ns` apart.
 pub fn program_calling(address: u64, error: u32, count: u64, step_ns: u64) -> ProgramUse {
     let mut page_use = PageUse::default();
+    let room = Room::new(1);
     for call in 0..count {
-        page_use.note(fault(address, error, moment(call + 1, call * step_ns)), None);
+        page_use.note(fault(address, error, moment(call + 1, call * step_ns)), None, &room);
     }
     ProgramUse { process: process(), container: None, page_use, processes: 1 }
 }
@@ -120,6 +129,7 @@ pub fn each_event(types: &[u16], mut visitor: impl FnMut(&Event<'_>)) {
 
 fn ask<T>(mode: Mode, ledger: &Ledger, summary: &Summary, question: impl FnOnce(&Case<'_>) -> T) -> T {
     let containers = Containers::default();
+    let survey = Survey::of(ledger.paces());
     question(&Case {
         ledger,
         summary,
@@ -127,31 +137,18 @@ fn ask<T>(mode: Mode, ledger: &Ledger, summary: &Summary, question: impl FnOnce(
         damage: None,
         containers: &containers,
         hot_calls: DEFAULT_HOT_CALLS,
+        survey: &survey,
         earlier_segfaults: 0,
     })
 }
 
 /// A capture of events without parameters.
 fn capture_of(types: &[u16]) -> Vec<u8> {
-    let mut bytes = block(0x0A0D_0D0A, &[0x4d, 0x3c, 0x2b, 0x1a, 1, 0, 2, 0, 255, 255, 255, 255, 255, 255, 255, 255]);
-    for (number, event_type) in types.iter().enumerate() {
-        let mut body = vec![0, 0];
-        body.extend((number as u64 + 1).to_le_bytes());
-        body.extend(TID.to_le_bytes());
-        body.extend(26u32.to_le_bytes());
-        body.extend(event_type.to_le_bytes());
-        body.extend(0u32.to_le_bytes());
-        bytes.extend(block(0x216, &body));
+    let mut bytes = Vec::new();
+    write::section(&mut bytes);
+    for (timestamp_ns, event_type) in (1..).zip(types) {
+        let event = write::Event { cpu: 0, timestamp_ns, tid: TID, event_type: *event_type, params: &[[0; 0]; 0] };
+        write::event(&mut bytes, &event).expect("room for it");
     }
-    bytes
-}
-
-fn block(number: u32, body: &[u8]) -> Vec<u8> {
-    let padded = body.len().next_multiple_of(4);
-    let total = u32::try_from(padded + 12).expect("a small block");
-    let mut bytes = [number.to_le_bytes(), total.to_le_bytes()].concat();
-    bytes.extend(body);
-    bytes.resize(8 + padded, 0);
-    bytes.extend(total.to_le_bytes());
     bytes
 }

@@ -4,13 +4,21 @@
 //! vsyscall verdict is never the default.
 
 mod capture_truncated;
+mod clocksource_not_vdso;
 mod crash_bad_access;
 mod crash_loop;
 mod crash_null_deref;
 mod crash_signal;
 mod crash_wild_jump;
 mod events_dropped;
+mod lock_contention;
 mod page_faults_not_captured;
+mod seccomp_overhead;
+mod startup_failed_lookups;
+mod startup_seek_read;
+mod time_survey;
+mod time_syscalls_hot;
+mod userspace_without_vdso;
 mod vsyscall_emulated_hot;
 mod vsyscall_misaligned_jump;
 mod vsyscall_none_crash;
@@ -22,13 +30,14 @@ pub(crate) mod examples;
 
 use crate::episodes::{Death, Delivery, Touched, call_name};
 use crate::finding::{Confidence, Evidence, Facts, Finding, ProcessRef, Severity, address};
-use crate::ledger::{Deaths, KEPT, Ledger, ProgramUse};
+use crate::ledger::{Deaths, KEPT, Ledger, Pace, ProgramUse};
 use crate::signal;
 use crate::state::{ContainerId, Containers};
 use crate::summary::Summary;
-use crate::vsyscall::Mode;
+use crate::vsyscall::{self, Mode};
 
 pub use capture_truncated::Damaged;
+pub use time_survey::Survey;
 pub use vsyscall_emulated_hot::DEFAULT_HOT_CALLS;
 
 /// Everything the detectors go by, at the end of the capture.
@@ -44,8 +53,10 @@ pub struct Case<'a> {
     pub damage: Option<&'a Damaged>,
     /// Containers, as known at the end.
     pub containers: &'a Containers,
-    /// Calls in a second from which on emulation counts as hot.
+    /// Calls for the time of one process within a second from which on they count as hot.
     pub hot_calls: u64,
+    /// Who asks the kernel for the time.
+    pub survey: &'a Survey,
     /// Deaths by SIGSEGV or SIGBUS in earlier sections of the capture.
     pub earlier_segfaults: u64,
 }
@@ -78,10 +89,24 @@ type Watch = fn(&ProgramUse, &Case<'_>) -> Option<Finding>;
 const USES: [Watch; 4] =
     [vsyscall_sigsegv_handled::find, vsyscall_emulated_hot::find, vsyscall_misaligned_jump::find, vsyscall_read::find];
 
-/// A detector that looks at the case as a whole.
-type Survey = fn(&Case<'_>) -> Option<Finding>;
+/// A detector of what the system calls of programs amount to.
+type Clock = fn(&Pace, &Case<'_>) -> Option<Finding>;
 
-const WHOLE: [Survey; 3] = [page_faults_not_captured::find, events_dropped::find, capture_truncated::find];
+const PACES: [Clock; 5] = [
+    time_syscalls_hot::find,
+    userspace_without_vdso::find,
+    startup_failed_lookups::find,
+    startup_seek_read::find,
+    lock_contention::find,
+];
+
+/// A detector that looks at all programs of a machine.
+const MACHINE: [Whole; 2] = [clocksource_not_vdso::find, seccomp_overhead::find];
+
+/// A detector that looks at the case as a whole.
+type Whole = fn(&Case<'_>) -> Option<Finding>;
+
+const WHOLE: [Whole; 3] = [page_faults_not_captured::find, events_dropped::find, capture_truncated::find];
 
 /// What was found about processes.
 #[must_use]
@@ -93,6 +118,10 @@ pub fn of_section(case: &Case<'_>) -> Vec<Finding> {
     for program in case.ledger.uses() {
         findings.extend(USES.iter().filter_map(|find| find(program, case)));
     }
+    for pace in case.ledger.paces() {
+        findings.extend(PACES.iter().filter_map(|find| find(pace, case)));
+    }
+    findings.extend(MACHINE.iter().filter_map(|find| find(case)));
     findings
 }
 
@@ -148,7 +177,8 @@ fn touched_and_lived(id: &'static str, touched: &Touched, program: &ProgramUse, 
 fn delivery_evidence(delivery: &Delivery) -> Evidence {
     let name = signal::crash_name(delivery.signal).unwrap_or_default();
     let sender = delivery.sender.map_or_else(|| "the kernel".into(), |sender| format!("pid {sender}"));
-    Evidence::new(delivery.at, "signaldeliver", format!("sig={name} from={sender}"))
+    let told = delivery.told.map(|told| format!(" si_code={} si_addr=0x{:x}", told.code(), told.address));
+    Evidence::new(delivery.at, "signaldeliver", format!("sig={name} from={sender}{}", told.unwrap_or_default()))
 }
 
 /// The facts that go with every death.
@@ -188,6 +218,15 @@ fn death_facts(death: &Death, deaths: &Deaths) -> Facts {
         // The page belongs to no process: that none had mapped it says nothing.
         if !fault.in_vsyscall_page() {
             facts.extend(mapping_facts(death, fault.address));
+        }
+    }
+    if let Some(told) = death.told() {
+        facts.set("fault_address", address(told.address));
+        facts.set("si_code", told.code());
+        if vsyscall::offset(told.address).is_none() {
+            facts.extend(mapping_facts(death, told.address));
+            // The kernel has looked it up.
+            facts.set("address_mapped", if told.mapped { "yes" } else { "no" });
         }
     }
     let calls: Vec<serde_json::Value> = death

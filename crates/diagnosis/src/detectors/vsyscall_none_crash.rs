@@ -1,14 +1,17 @@
 //! vsyscall-none-crash: a fetch at an entry point of the vsyscall page, then SIGSEGV, then death.
 
 use super::{Case, Verdict};
-use crate::episodes::Death;
+use crate::episodes::{Death, Told};
 use crate::finding::{Confidence, Facts, Severity};
 use crate::signal::{SIGABRT, SIGSEGV};
-use crate::vsyscall::Mode;
+use crate::vsyscall::{Call, Mode};
 
 /// Claims deaths after a call into the page, where the kernel does not have the page. If the page
 /// was there (a protection violation), or other calls went well, the kernel refused just this one.
 pub fn claim(death: &Death, case: &Case<'_>) -> Option<Verdict> {
+    if let Some(told) = death.told() {
+        return claim_told(told, case);
+    }
     let fault = death.fault?;
     let call = fault.vsyscall()?;
     let page_is_there = fault.is_protection_violation() || matches!(case.mode, Mode::Xonly | Mode::Emulate);
@@ -27,9 +30,22 @@ pub fn claim(death: &Death, case: &Case<'_>) -> Option<Verdict> {
     Some(Verdict { id: "vsyscall-none-crash", severity, confidence, facts })
 }
 
+/// Claims deaths whose signal brought the very address of an entry point. Whether it was jumped to or read does
+/// not show; a jump is what programs do there, and only a kernel without the page answers one so.
+fn claim_told(told: Told, case: &Case<'_>) -> Option<Verdict> {
+    let call = Call::at(told.address)?;
+    if told.mapped || matches!(case.mode, Mode::Xonly | Mode::Emulate) {
+        return None;
+    }
+    let mut facts = Facts::default();
+    facts.set("call", serde_json::json!(call));
+    facts.set("vsyscall_mode", "none");
+    Some(Verdict { id: "vsyscall-none-crash", severity: Severity::Critical, confidence: Confidence::Likely, facts })
+}
+
 #[cfg(test)]
 mod tests {
-    use super::super::examples::{ABSENT_FETCH, PRESENT_FETCH, case, death};
+    use super::super::examples::{ABSENT_FETCH, PRESENT_FETCH, case, death, told};
     use super::*;
     use crate::vsyscall::PAGE;
 
@@ -50,6 +66,17 @@ mod tests {
         assert_eq!(case(Mode::None, |case| claim(&unseen, case)).expect("claimed").confidence, Confidence::Likely);
         unseen.delivery = None;
         assert_eq!(case(Mode::Unknown, |case| claim(&unseen, case)).expect("claimed").confidence, Confidence::Possible);
+    }
+
+    #[test]
+    fn an_entry_point_that_the_signal_tells_is_likely_a_call() {
+        let claimed = |address, mapped, mode| {
+            case(mode, |case| claim(&told(address, mapped), case)).map(|verdict| verdict.confidence)
+        };
+        assert_eq!(claimed(PAGE + 0x400, false, Mode::Unknown), Some(Confidence::Likely));
+        assert_eq!(claimed(PAGE + 0x401, false, Mode::Unknown), None);
+        assert_eq!(claimed(PAGE + 0x400, true, Mode::Unknown), None);
+        assert_eq!(claimed(PAGE + 0x400, false, Mode::Xonly), None);
     }
 
     #[test]

@@ -16,8 +16,9 @@ pub use processes::{MAX_PROCESSES, Process, ProcessKey, ProgramKey};
 pub use roles::Role;
 pub use threads::{MAX_THREADS, RecentCall, Threads, Touched};
 
+use crate::activity::{Account, Activity, EmptyEntry, Kind, Kinds, Rooms, Startup};
 use crate::calls::{CompletedCall, OpenCall};
-use crate::episodes::{Death, Delivery, MappingCheck, Outcome, PageUse};
+use crate::episodes::{Death, Delivery, MappingCheck, Outcome, PageUse, Told};
 use crate::fault::Fault;
 use crate::finding::{Evidence, Moment, ProcessRef, Relative};
 use crate::mode::ModeEvidence;
@@ -26,6 +27,7 @@ use kills::{Kill, Kills, Victim};
 use mappings::Mappings;
 use processes::{Named, Processes};
 use roles::Roles;
+use threads::Pending;
 
 /// `CLONE_THREAD` among the flags of a clone event (`PPM_CL_CLONE_THREAD`).
 const CLONE_THREAD: u64 = 1 << 13;
@@ -48,6 +50,8 @@ pub enum Happening {
     Death(Box<Death>),
     /// It is gone, or has become another program, after it used the vsyscall page and lived.
     PageUse(Box<PageUse>, Box<ProcessRef>, Option<ContainerId>),
+    /// The same, after its system calls amounted to something.
+    Activity(Box<Account>, Box<ProcessRef>, Option<ContainerId>),
 }
 
 /// Everything alive, at the present event.
@@ -60,6 +64,8 @@ pub struct State {
     kills: Kills,
     modes: ModeEvidence,
     happenings: Vec<Happening>,
+    kinds: Kinds,
+    rooms: Rooms,
     /// Number of the last event that says that events were lost.
     drop: u64,
 }
@@ -107,6 +113,12 @@ impl State {
     #[must_use]
     pub fn threads_forgotten(&self) -> u64 {
         self.threads.forgotten()
+    }
+
+    /// Processes of which something was not followed, for lack of room.
+    #[must_use]
+    pub fn unwatched(&self) -> u64 {
+        self.rooms.missed
     }
 
     /// What has happened since this was last asked.
@@ -157,7 +169,7 @@ impl State {
     #[inline]
     pub fn event<'a>(&mut self, event: &'a Event<'a>) -> Option<CompletedCall<'a>> {
         let duty = self.roles.duty(event.event_type);
-        let call = if duty.is_call() { self.call(event, duty.has_fd()) } else { None };
+        let call = if duty.is_call() { self.call(event, duty.keeps_given()) } else { None };
         if duty.is_fault() {
             self.page_fault(event);
         }
@@ -169,21 +181,46 @@ impl State {
     }
 
     #[inline]
-    fn call<'a>(&mut self, event: &'a Event<'a>, has_fd: bool) -> Option<CompletedCall<'a>> {
+    fn call<'a>(&mut self, event: &'a Event<'a>, keeps_given: bool) -> Option<CompletedCall<'a>> {
         let drop = self.drop;
         let thread = self.threads.on_cpu(event.tid, event.cpu);
-        let mut call = thread.note_call(event, has_fd);
+        let mut call = thread.note_call(event, keeps_given);
+        let mut of_nobody = None;
+        if let Some(call) = &mut call {
+            // Behind lost events, this may be the end of a later call of the same kind.
+            if call.entered.is_some_and(|entered| entered.event <= drop) {
+                call.entered = None;
+            }
+            let kind = self.kinds.of(call);
+            let before_ns = match kind {
+                Kind::Time(_) => thread.note_time_call(event.timestamp_ns),
+                _ => None,
+            };
+            match thread.process.and_then(|key| self.processes.activity(key)) {
+                Some(activity) => activity.note(kind, call, before_ns, &mut self.rooms),
+                None => of_nobody = Some(kind).filter(|kind| *kind != Kind::Other),
+            }
+        }
         // Most faults are of memory used for the first time, and nothing has to be made of them.
         if thread.dying || thread.fault.is_some_and(|fault| fault.in_vsyscall_page()) {
             self.went_on(event.tid);
         } else {
             thread.fault_was_resolved();
         }
-        if let Some(call) = &mut call {
-            // Behind lost events, this may be the end of a later call of the same kind.
-            call.entered = call.entered.filter(|entered| entered.event > drop);
+        if let Some((kind, call)) = of_nobody.zip(call.as_mut()) {
+            call.process = Some(self.call_of_nobody(kind, call));
         }
         call
+    }
+
+    /// A call of a thread whose process is not known: it gets one of its own if the call tells something.
+    #[cold]
+    fn call_of_nobody(&mut self, kind: Kind, call: &CompletedCall<'_>) -> ProcessKey {
+        let key = self.known_process(call.tid());
+        if let Some(activity) = self.processes.activity(key) {
+            activity.note(kind, call, None, &mut self.rooms);
+        }
+        key
     }
 
     /// With the process that the thread is of after this call, which may be what bound it to that.
@@ -202,8 +239,8 @@ impl State {
         let thread = self.threads.on_cpu(event.tid, event.cpu);
         if thread.dying || thread.fault.is_some_and(|before| before.in_vsyscall_page()) {
             let before = thread.fault.replace(fault);
-            let dying = mem::take(&mut thread.dying);
-            self.lived(event.tid, before, dying);
+            let (dying, process) = (mem::take(&mut thread.dying), thread.process);
+            self.lived(event.tid, process, before, dying);
         } else {
             thread.fault_was_resolved();
             thread.fault = Some(fault);
@@ -214,18 +251,20 @@ impl State {
     fn went_on(&mut self, tid: i64) {
         let Some(thread) = self.threads.get_mut(tid) else { return };
         let fault = thread.fault.take();
-        let dying = mem::take(&mut thread.dying);
+        let (dying, process) = (mem::take(&mut thread.dying), thread.process);
         if dying || fault.is_some_and(|fault| fault.in_vsyscall_page()) {
-            self.lived(tid, fault, dying);
+            self.lived(tid, process, fault, dying);
         }
     }
 
-    fn lived(&mut self, tid: i64, fault: Option<Fault>, dying: bool) {
+    /// The thread `tid` of the process `key` lived on after a fault, and after a signal if it was `dying`.
+    fn lived(&mut self, tid: i64, key: Option<ProcessKey>, fault: Option<Fault>, dying: bool) {
         if let Some(fault) = fault.filter(Fault::in_vsyscall_page) {
             self.modes.note(&fault, None);
-            let key = self.known_process(tid);
+            let known = key.filter(|key| self.processes.peek(*key).is_some());
+            let key = known.unwrap_or_else(|| self.known_process(tid));
             if let Some(process) = self.processes.at(key) {
-                process.page_use.get_or_insert_default().note(fault, None);
+                process.page_use.get_or_insert_default().note(fault, None, &self.rooms.emulated);
             }
         }
         if !dying {
@@ -236,7 +275,7 @@ impl State {
         if let Some(fault) = caught.fault {
             process.caught = Some(caught);
             if fault.in_vsyscall_page() {
-                process.page_use.get_or_insert_default().note(fault, Some(caught));
+                process.page_use.get_or_insert_default().note(fault, Some(caught), &self.rooms.emulated);
             }
         }
     }
@@ -289,10 +328,14 @@ impl State {
     fn mapping(&mut self, role: Role, event: &Event<'_>, params: Params<'_>) {
         let given = |at: usize| Some((params.unsigned(at)?, params.unsigned(at + 1)?));
         if !event.is_exit() {
-            self.threads.get_or_new(event.tid).mapping = given(0);
+            let mapping = given(0).map(|(address, length)| Pending::Mapping(address, length));
+            self.threads.get_or_new(event.tid).pending = mapping.unwrap_or_default();
             return;
         }
-        let entered = self.threads.get_or_new(event.tid).mapping.take();
+        let entered = match mem::take(&mut self.threads.get_or_new(event.tid).pending) {
+            Pending::Mapping(address, length) => Some((address, length)),
+            _ => None,
+        };
         let (Some(result), Some((address, length))) = (params.signed(0), given(4).or(entered)) else { return };
         // An errno is between -4095 and -1.
         if (-4095..0).contains(&result) {
@@ -323,21 +366,28 @@ impl State {
         let field = |name| schema::param_index(event.event_type, name);
         let string = |name| params.string(field(name)?).filter(|value| !value.is_empty());
         if !event.is_exit() {
-            let filename = string("filename").or(string("pathname")).map(Into::into);
-            self.threads.get_or_new(event.tid).exec_filename = filename;
+            let filename = string("filename").or(string("pathname")).map(|path| Pending::Exec(path.into()));
+            self.threads.get_or_new(event.tid).pending = filename.unwrap_or_default();
             return;
         }
-        let filename = self.threads.get_or_new(event.tid).exec_filename.take();
+        let filename = match mem::take(&mut self.threads.get_or_new(event.tid).pending) {
+            Pending::Exec(filename) => Some(filename),
+            _ => None,
+        };
         if params.signed(0) != Some(0) {
             return;
         }
         let number = |name| params.signed(field(name)?);
         let pid = number("pid").unwrap_or(event.tid);
-        self.tell_page_use(event.tid, Outcome::Gone);
+        self.tell_uses(event.tid, Outcome::Gone);
         self.threads.get_or_new(event.tid).touched = Touched::default();
         let key = self.processes.bind(&mut self.threads, event.tid, pid);
         if let Some(process) = self.processes.at(key) {
+            let bytes = |name| string(name).unwrap_or_default();
+            let empty_entry = EmptyEntry::find(bytes("args"), bytes("env"));
+            let startup = Startup::begin(Moment::of(event), string("cwd"), empty_entry);
             process.exec(Moment::of(event));
+            process.activity = Activity::exec(&mut self.rooms, startup);
             process.ppid = number("ptid").unwrap_or(process.ppid);
             let exe = string("exe");
             let filename = string("filename").or(filename.as_deref());
@@ -512,7 +562,8 @@ impl State {
         // When a process ends, the kernel sends SIGKILL to its other threads: that is not the cause.
         let is_aftermath = signal == SIGKILL && process.dying.is_some_and(|dying| dying.at.tid != event.tid);
         if !is_aftermath {
-            process.dying = Some(Delivery { at: Moment::of(event), signal, sender, fault });
+            let told = Told::read(&params).filter(|_| signal == SIGSEGV && sender.is_none());
+            process.dying = Some(Delivery { at: Moment::of(event), signal, sender, fault, told });
         }
     }
 
@@ -529,7 +580,7 @@ impl State {
         let is_leader = self.processes.of(&self.threads, tid).is_some_and(|process| process.pid == tid);
         if is_leader {
             let exited = status.filter(|status| status.signal() == 0).map(WaitStatus::shown);
-            self.tell_page_use(tid, exited.map_or(Outcome::Gone, Outcome::Exited));
+            self.tell_uses(tid, exited.map_or(Outcome::Gone, Outcome::Exited));
         }
         if let Some(key) = self.threads.remove(tid) {
             self.processes.left(key);
@@ -586,11 +637,12 @@ impl State {
         {
             self.modes.note(fault, Some(Evidence::new(exit, "procexit", format!("status={}", status.0))));
         }
-        let mapping = fault.map(|fault| MappingCheck {
+        let told = delivery.and_then(|delivery| delivery.told).map(|told| told.address);
+        let mapping = fault.map(|fault| fault.address).or(told).map(|address| MappingCheck {
             seen: process.mappings.count(),
-            holds: process.mappings.holds(fault.address),
-            near_used: touched.is_near(fault.address),
-            nearest: process.mappings.nearest(fault.address),
+            holds: process.mappings.holds(address),
+            near_used: touched.is_near(address),
+            nearest: process.mappings.nearest(address),
         });
         let death = Death {
             process: self.show(process, tid),
@@ -625,25 +677,36 @@ impl State {
             .map_or(Relative { comm: None, pid: tid, args: Vec::new() }, Process::relative)
     }
 
-    /// Tells what the process of `tid` did in the vsyscall page, since it ends being what it is.
-    fn tell_page_use(&mut self, tid: i64, outcome: Outcome) {
-        let Some(mut page_use) = self.processes.of_mut(&self.threads, tid).and_then(|process| process.page_use.take())
-        else {
-            return;
-        };
-        page_use.outcome = outcome;
+    /// Tells what the process of `tid` did in the vsyscall page, and what its system calls amount to, since it
+    /// ends being what it is.
+    fn tell_uses(&mut self, tid: i64, outcome: Outcome) {
+        let Some(process) = self.processes.of_mut(&self.threads, tid) else { return };
+        let (page_use, activity) = (process.page_use.take(), process.activity.tell());
         if let Some(process) = self.processes.of(&self.threads, tid) {
-            let told = Happening::PageUse(page_use, Box::new(self.show(process, tid)), process.container);
-            self.happenings.push(told);
+            let page_use = page_use.map(|page_use| Box::new(PageUse { outcome, ..*page_use }));
+            let told = self.told(process, tid, page_use, activity);
+            self.happenings.extend(told);
         }
+    }
+
+    fn told(
+        &self,
+        process: &Process,
+        tid: i64,
+        page_use: Option<Box<PageUse>>,
+        activity: Option<Box<Account>>,
+    ) -> Vec<Happening> {
+        let shown = || Box::new(self.show(process, tid));
+        let page_use = page_use.map(|page_use| Happening::PageUse(page_use, shown(), process.container));
+        let activity = activity.map(|activity| Happening::Activity(activity, shown(), process.container));
+        page_use.into_iter().chain(activity).collect()
     }
 
     fn tell_evicted(&mut self) {
         while let Some(mut process) = self.processes.evicted.pop() {
-            if let Some(page_use) = process.page_use.take() {
-                let shown = Box::new(self.show(&process, process.pid));
-                self.happenings.push(Happening::PageUse(page_use, shown, process.container));
-            }
+            let (page_use, activity) = (process.page_use.take(), process.activity.tell());
+            let told = self.told(&process, process.pid, page_use, activity);
+            self.happenings.extend(told);
         }
     }
 
@@ -660,7 +723,7 @@ impl State {
         }
         self.end_within_calls();
         for (tid, _) in open {
-            self.tell_page_use(tid, Outcome::Alive);
+            self.tell_uses(tid, Outcome::Alive);
         }
     }
 
@@ -714,6 +777,7 @@ mod tests {
     fn full_tables_stay_within_the_memory_they_may_take() {
         let threads = MAX_THREADS * (size_of::<threads::Thread>() + 2 * size_of::<(i64, u32)>());
         let processes = MAX_PROCESSES * (size_of::<Process>() + PROCESS_DETAILS);
-        assert!(threads + processes <= MOST_BYTES, "{threads} + {processes} bytes");
+        let records = Rooms::most_bytes();
+        assert!(threads + processes + records <= MOST_BYTES, "{threads} + {processes} + {records} bytes");
     }
 }

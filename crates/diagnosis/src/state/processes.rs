@@ -6,6 +6,7 @@
 use super::containers::ContainerId;
 use super::mappings::Mappings;
 use super::{Threads, text};
+use crate::activity::Activity;
 use crate::episodes::{Delivery, PageUse};
 use crate::finding::{Moment, ProcessRef, Relative};
 
@@ -107,6 +108,8 @@ pub struct Process {
     pub dying: Option<Delivery>,
     /// Its death has been reported.
     pub dead: bool,
+    /// What its system calls amount to.
+    pub activity: Activity,
     libraries: Vec<Box<[u8]>>,
     threads: u32,
 }
@@ -126,6 +129,7 @@ impl Process {
             caught: None,
             dying: None,
             dead: false,
+            activity: Activity::default(),
             libraries: Vec::new(),
             threads: 0,
         }
@@ -249,6 +253,13 @@ impl Processes {
         Some(&mut slot.process)
     }
 
+    /// The activity of the process `key`. To make calls does not keep a process from making room.
+    #[inline]
+    pub fn activity(&mut self, key: ProcessKey) -> Option<&mut Activity> {
+        let slot = self.slots.get_mut(key.slot as usize).filter(|slot| slot.generation == key.generation)?;
+        Some(&mut slot.process.activity)
+    }
+
     /// The process `key`, to be looked at.
     #[inline]
     #[must_use]
@@ -354,7 +365,7 @@ impl Processes {
         let gone = std::mem::replace(process, Process::new(0));
         *generation = generation.wrapping_add(1);
         self.free.push(slot as u32);
-        if gone.page_use.is_some() || gone.dying.is_some() {
+        if gone.page_use.is_some() || gone.dying.is_some() || gone.activity.is_remarkable() {
             self.evicted.push(gone);
         }
     }

@@ -74,23 +74,24 @@ impl Duty {
     const CALL: u8 = 1;
     const FAULT: u8 = 2;
     const MORE: u8 = 4;
-    const FD: u8 = 8;
+    const GIVEN: u8 = 8;
 
     fn of(role: Role, event_type: u16) -> Self {
-        let fd = if calls::enters_with_fd(event_type) { Self::FD } else { 0 };
+        let given = if calls::keeps_given(event_type) { Self::GIVEN } else { 0 };
         Self(
-            fd | match role {
-                Role::Silent => 0,
-                Role::Call | Role::Generic => Self::CALL,
-                Role::PageFault => Self::FAULT,
-                Role::ThreadExit
-                | Role::Signal
-                | Role::ContainerJson
-                | Role::ContainerPlain
-                | Role::Async
-                | Role::Drop => Self::MORE,
-                _ => Self::CALL | Self::MORE,
-            },
+            given
+                | match role {
+                    Role::Silent => 0,
+                    Role::Call | Role::Generic => Self::CALL,
+                    Role::PageFault => Self::FAULT,
+                    Role::ThreadExit
+                    | Role::Signal
+                    | Role::ContainerJson
+                    | Role::ContainerPlain
+                    | Role::Async
+                    | Role::Drop => Self::MORE,
+                    _ => Self::CALL | Self::MORE,
+                },
         )
     }
 
@@ -106,10 +107,10 @@ impl Duty {
         self.0 & Self::FAULT != 0
     }
 
-    /// The enter event of a system call whose first parameter is a file descriptor.
+    /// The enter event of a system call that was given what its exit event does not repeat.
     #[inline]
-    pub fn has_fd(self) -> bool {
-        self.0 & Self::FD != 0
+    pub fn keeps_given(self) -> bool {
+        self.0 & Self::GIVEN != 0
     }
 
     /// Something that the role tells.

@@ -7,7 +7,7 @@ use rustc_hash::FxHashMap;
 use scapfile::Event;
 
 use super::processes::ProcessKey;
-use crate::calls::{CompletedCall, Entered, Generic, OpenCall};
+use crate::calls::{CompletedCall, Entered, Generic, Given, OpenCall};
 use crate::fault::Fault;
 
 /// Threads remembered at once; a Linux machine has 32,768 pids by default.
@@ -89,6 +89,18 @@ impl Touched {
     }
 }
 
+/// What the enter event of a call says and its exit needs.
+#[derive(Debug, Default)]
+pub enum Pending {
+    /// Nothing.
+    #[default]
+    Nothing,
+    /// Address and length given to mmap or munmap.
+    Mapping(u64, u64),
+    /// The path given to execve.
+    Exec(Box<[u8]>),
+}
+
 /// One thread.
 #[derive(Debug)]
 pub struct Thread {
@@ -100,18 +112,17 @@ pub struct Thread {
     pub fault: Option<Fault>,
     /// A signal that may be killing the thread right now.
     pub dying: bool,
-    /// Where a mapping that is being made will lie: length given to mmap, address and length given
-    /// to munmap.
-    pub mapping: Option<(u64, u64)>,
-    /// The path given to execve.
-    pub exec_filename: Option<Box<[u8]>>,
+    /// What the exit of the call that it is in needs from its enter event.
+    pub pending: Pending,
     /// Where it used memory for the first time.
     pub touched: Touched,
     recent: Recent,
     /// It has not come back from the newest of its calls.
     within_call: bool,
-    /// The file descriptor given to that call.
-    fd: Option<i32>,
+    /// What that call was given.
+    given: Given,
+    /// When it came back from a call for the time, and how many calls it had made by then.
+    time_call: (u64, u32),
     seen: bool,
 }
 
@@ -122,12 +133,12 @@ impl Thread {
             process: None,
             fault: None,
             dying: false,
-            mapping: None,
-            exec_filename: None,
+            pending: Pending::Nothing,
             touched: Touched::default(),
             recent: Recent { calls: [Recent::EMPTY; RECENT], count: 0 },
             within_call: false,
-            fd: None,
+            given: Given::Nothing,
+            time_call: (0, 0),
             seen: true,
         }
     }
@@ -140,10 +151,10 @@ impl Thread {
         }
     }
 
-    /// Notes a system call; at its exit, gives what is known of it. `has_fd`: its enter event begins with a
-    /// file descriptor.
+    /// Notes a system call; at its exit, gives what is known of it. `keeps_given`: its enter event says what
+    /// the exit event does not.
     #[inline]
-    pub fn note_call<'a>(&mut self, event: &'a Event<'a>, has_fd: bool) -> Option<CompletedCall<'a>> {
+    pub fn note_call<'a>(&mut self, event: &'a Event<'a>, keeps_given: bool) -> Option<CompletedCall<'a>> {
         let &Event { number, timestamp_ns, event_type, .. } = event;
         let generic = Generic::of(event);
         let open = if event.is_exit() { self.come_back(event_type, generic) } else { None };
@@ -156,8 +167,16 @@ impl Thread {
             return Some(CompletedCall { exit: event, generic, entered, process: self.process });
         }
         self.within_call = true;
-        self.fd = if has_fd { event.first_signed().and_then(|fd| fd.try_into().ok()) } else { None };
+        self.given = if keeps_given { Given::of(event) } else { Given::Nothing };
         None
+    }
+
+    /// Notes that it comes back from a call for the time, now; gives when it did so before, if it has made no
+    /// other call since.
+    pub fn note_time_call(&mut self, now_ns: u64) -> Option<u64> {
+        let (before_ns, calls) = self.time_call;
+        self.time_call = (now_ns, self.recent.count);
+        (calls > 0 && calls.wrapping_add(1) == self.recent.count).then_some(before_ns)
     }
 
     /// The call that ends with such an exit event, if the thread is in one. It is in no call from now on.
@@ -175,7 +194,7 @@ impl Thread {
     pub fn open_call(&self) -> Option<OpenCall> {
         let &RecentCall { event, timestamp_ns, event_type, generic } =
             self.recent.newest().filter(|_| self.within_call)?;
-        let entered = Entered { event, timestamp_ns, fd: self.fd };
+        let entered = Entered { event, timestamp_ns, given: self.given };
         Some(OpenCall { tid: self.tid, event_type, generic, entered, process: self.process })
     }
 
@@ -252,7 +271,7 @@ impl Threads {
         self.on_cpu.iter_mut().filter(|entry| entry.0 == tid).for_each(|entry| entry.0 = i64::MIN);
         self.free.push(slot);
         let thread = &mut self.slots[slot as usize];
-        thread.exec_filename = None;
+        thread.pending = Pending::Nothing;
         thread.process.take()
     }
 

@@ -111,11 +111,6 @@ pub fn fd_fields(fd: i64, kind: u8) -> Vec<u8> {
     [&fd.to_le_bytes()[..], &99u64.to_le_bytes(), &[kind]].concat()
 }
 
-/// The block of an event at that time, of that thread.
-pub fn event_at(timestamp_ns: u64, tid: i64, event_type: u16, params: &[&[u8]]) -> Vec<u8> {
-    EventWriter { timestamp_ns, tid, ..EventWriter::new(EVENT_V2, event_type, params) }.block()
-}
-
 /// Writes an event block: `number` says which header it has.
 #[derive(Debug, Clone)]
 pub struct EventWriter {
