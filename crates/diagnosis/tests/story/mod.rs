@@ -30,6 +30,8 @@ pub const READ: u16 = 6;
 pub const FUTEX: u16 = 64;
 pub const STAT: u16 = 66;
 pub const LSEEK: u16 = 86;
+pub const SEEK_SET: u8 = 0;
+pub const SEEK_CUR: u8 = 1;
 pub const OPENAT: u16 = 306;
 
 /// A capture in the making; each event comes a millisecond after the one before.
@@ -190,9 +192,18 @@ impl Story {
 
     /// lseek and read of a descriptor.
     pub fn seek_read(self, tid: i64, fd: i64, bytes: i64) -> Self {
+        self.seek(tid, fd, SEEK_SET).read(tid, fd, bytes)
+    }
+
+    /// lseek of a descriptor to 0 from `whence`.
+    pub fn seek(self, tid: i64, fd: i64, whence: u8) -> Self {
+        self.took(1000, tid, LSEEK, &[&fd.to_le_bytes(), &[0; 8], &[whence]], &[&[0; 8]])
+    }
+
+    /// read of a descriptor.
+    pub fn read(self, tid: i64, fd: i64, bytes: i64) -> Self {
         let fd = fd.to_le_bytes();
-        let sought = self.took(1000, tid, LSEEK, &[&fd, &[0; 8], &[0]], &[&[0; 8]]);
-        sought.took(3000, tid, READ, &[&fd, &[0; 4]], &[&bytes.to_le_bytes(), b"data"])
+        self.took(3000, tid, READ, &[&fd, &[0; 4]], &[&bytes.to_le_bytes(), b"data"])
     }
 
     pub fn report(&self) -> Report {
