@@ -107,8 +107,65 @@ fn many_unrelated_programs_that_ask_are_the_clocksource() {
 
 #[test]
 fn low_rates_of_many_programs_are_the_clocksource_too() {
-    assert_eq!(ids_of(asking_host(begin(), 3)), ["clocksource-not-vdso"]);
-    assert_eq!(ids_of(asking_host(begin(), 2)), [""; 0], "two may share a library");
+    assert_eq!(ids_of(asking_host(begin(), 4)), ["clocksource-not-vdso"]);
+    assert_eq!(ids_of(asking_host(begin(), 3)), [""; 0], "three may ask for the processor time used");
+    let of_the_day = |programs| {
+        let story = asking_host(begin(), programs).exec(10, "app").waits(10, 50);
+        ids_of(story.time_calls(10, GETTIMEOFDAY, 100, 900_000, 2000))
+    };
+    assert_eq!(of_the_day(2), ["clocksource-not-vdso"], "gettimeofday() is never asked for that");
+    assert_eq!(of_the_day(1), [""; 0], "two may share a library");
+}
+
+#[test]
+fn what_goes_by_the_same_file_or_the_same_name_is_one_program() {
+    let asks = |story: Story, tid, exe: &str, comm: &str| {
+        story.exec_of(tid, exe, comm).time_calls(tid, CLOCK_GETTIME, 100, 900_000, 2000)
+    };
+    let three = asks(asks(asking_host(begin(), 3), 10, "/usr/bin/python3", "python3"), 11, "/usr/bin/python3.11", "x");
+    let all = asks(three, 12, "/usr/bin/python3.11", "python3");
+    let findings = all.findings();
+    let host = of(&findings, "clocksource-not-vdso");
+    assert_eq!(fact(host, "asking_programs"), 4);
+    let programs = fact(host, "programs").as_array().expect("a list");
+    assert_eq!((programs.len(), &programs[0]["count"]), (4, &300.into()));
+    let itself = |programs| {
+        let runc = asks(asking_host(begin(), programs), 10, "/usr/bin/runc", "exe");
+        ids_of(asks(runc, 11, "/usr/bin/dockerd", "exe"))
+    };
+    assert_eq!(itself(2), ["clocksource-not-vdso"], "what runs itself is not the same program");
+    assert_eq!(itself(1), [""; 0]);
+}
+
+#[test]
+fn programs_that_are_not_listed_are_counted() {
+    let told = |programs| {
+        let findings = asking_host(begin(), programs).findings();
+        let host = of(&findings, "clocksource-not-vdso");
+        (fact(host, "programs").as_array().map(Vec::len), fact(host, "more_programs").clone())
+    };
+    assert_eq!(told(6), (Some(6), serde_json::Value::Null));
+    assert_eq!(told(9), (Some(6), 3.into()));
+}
+
+#[test]
+fn calls_that_hardly_cost_are_no_warning() {
+    let severities = |count, gap, took| {
+        let findings = begin().exec(10, "app").time_calls(10, TIME_CALL, count, gap, took).findings();
+        findings.iter().map(|finding| finding.severity).collect::<Vec<_>>()
+    };
+    assert_eq!(severities(3000, 800, 1400), [Severity::Info; 2], "a burst of some milliseconds");
+    assert_eq!(severities(2500, 700_000, 1000), [Severity::Info; 2], "0.1 percent of a processor");
+    assert_eq!(severities(2500, 700_000, 20_000), [Severity::Warning; 2], "3 percent");
+}
+
+#[test]
+fn a_burst_has_no_rate() {
+    let findings = begin().exec(10, "app").time_calls(10, GETTIMEOFDAY, 2000, 800, 200).findings();
+    let hot = of(&findings, "time-syscalls-hot");
+    assert_eq!((fact(hot, "burst_ns"), fact(hot, "took_ns")), (&1_999_000.into(), &400_000.into()));
+    let none = serde_json::Value::Null;
+    assert_eq!((fact(hot, "rate_per_second"), fact(hot, "cost_per_second_ns")), (&none, &none));
 }
 
 #[test]
@@ -141,6 +198,9 @@ fn the_same_program_many_times_is_one_program() {
 fn one_program_that_asks_where_others_do_not_is_without_the_vdso() {
     let findings = silent_host(begin(), 2).exec(10, "app").time_calls(10, GETTIMEOFDAY, 2000, 800, 200).findings();
     assert_eq!(ids(&findings), ["time-syscalls-hot", "userspace-without-vdso"]);
+    let now_and_then = silent_host(begin(), 2).time_calls(500, CLOCK_GETTIME, 3, 800, 200).exec(10, "app");
+    let same = now_and_then.time_calls(10, GETTIMEOFDAY, 2000, 800, 200).findings();
+    assert_eq!(fact(of(&same, "userspace-without-vdso"), "silent_programs"), 2, "3 calls in 200 waits");
     let alone = of(&findings, "userspace-without-vdso");
     assert_eq!((alone.confidence, fact(alone, "silent_programs")), (Confidence::Likely, &2.into()));
     assert_eq!((fact(alone, "needs_clocksource"), fact(alone, "bits")), (&true.into(), &serde_json::Value::Null));
@@ -473,7 +533,7 @@ fn times_that_no_clock_shows_do_no_harm() {
         story = story.time_calls(10, CLOCK_GETTIME, 2, wild, wild).futex(12, 0x9000, 2, -11).futex(10, 0x9000, 2, 0);
     }
     let findings = story.findings();
-    let slow = ["startup-failed-lookups", "time-syscalls-hot", "lock-contention", "startup-seek-read"];
+    let slow = ["startup-failed-lookups", "lock-contention", "startup-seek-read", "time-syscalls-hot"];
     assert_eq!(ids(&findings), slow);
     assert!(findings.iter().all(|finding| fact(finding, "count").as_u64() >= Some(1000)));
 }

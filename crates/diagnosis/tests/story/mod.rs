@@ -71,9 +71,21 @@ impl Story {
 
     /// Parameters as EXECVE_19_X and CLONE_20_X have them up to the control groups; `ids`: process and parent.
     pub fn born(self, event_type: u16, tid: i64, ids: (i64, i64), comm: &str, cgroups: &str, last: &[&[u8]]) -> Self {
+        self.born_of(event_type, tid, ids, (&format!("/bin/{comm}"), comm), cgroups, last)
+    }
+
+    fn born_of(
+        self,
+        event_type: u16,
+        tid: i64,
+        ids: (i64, i64),
+        (exe, comm): (&str, &str),
+        cgroups: &str,
+        last: &[&[u8]],
+    ) -> Self {
         let number = |value: i64| value.to_le_bytes();
         let text = |value: &str| [value.as_bytes(), b"\0"].concat();
-        let (exe, comm, cgroups) = (text(&format!("/bin/{comm}")), text(comm), text(cgroups));
+        let (exe, comm, cgroups) = (text(exe), text(comm), text(cgroups));
         let (zero, tid_bytes, pid, ppid) = (number(0), number(tid), number(ids.0), number(ids.1));
         let mut params: Vec<&[u8]> =
             vec![&zero, &exe, self.args, &tid_bytes, &pid, &ppid, self.directory, &zero, &zero, &zero];
@@ -84,6 +96,10 @@ impl Story {
 
     pub fn exec(self, tid: i64, comm: &str) -> Self {
         self.born(EXECVE_EXIT, tid, (tid, 1), comm, "", &[])
+    }
+
+    pub fn exec_of(self, tid: i64, exe: &str, comm: &str) -> Self {
+        self.born_of(EXECVE_EXIT, tid, (tid, 1), (exe, comm), "", &[])
     }
 
     pub fn exec_in_container(self, tid: i64, comm: &str, id: &str) -> Self {
