@@ -176,6 +176,14 @@ impl<'a> CompletedCall<'a> {
         }
     }
 
+    /// Whether it asked for the time that a processor spent, which the kernel alone can tell. Only logs of strace say
+    /// so, behind the result.
+    #[inline]
+    pub(crate) fn asks_for_cpu_time(&self) -> bool {
+        let at = BEHIND_GENERIC + 1;
+        self.exit.param_count() > at && self.exit.params().is_ok_and(|params| params.signed(at as usize).is_some())
+    }
+
     /// Whether it failed. `None`: cannot be told, for its result was not recorded.
     #[inline]
     #[must_use]
