@@ -383,3 +383,13 @@ def test_a_slow_input_shows_a_progress_bar_on_a_terminal_only(terminal: bool, tr
 
 def test_an_ascii_terminal_is_no_error(redis_capture: Path) -> None:
     assert scapscope("explain", redis_capture, PYTHONIOENCODING="ascii").returncode == 0
+
+
+@pytest.mark.parametrize("command", ["syscalls", "rates", "flame", "events"])
+def test_what_nothing_can_be_is_wrong_usage(redis_capture: Path, command: str) -> None:
+    nobody = "--tid" if command == "events" else "--pid"
+    for words in ([nobody, "-5"], ["--since", "5s", "--until", "1s"]):
+        done = scapscope(command, redis_capture, *words)
+        assert (done.returncode, done.stdout) == (2, "")
+        assert words[-2] in done.stderr
+    assert scapscope(command, redis_capture, "--since", "1s", "--until", "1s").returncode == 0

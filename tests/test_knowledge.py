@@ -123,6 +123,17 @@ def test_every_cause_of_a_fatal_signal_has_a_verdict_a_reason_and_a_remedy(hint:
     assert story.fixes
 
 
+@pytest.mark.parametrize("finding_id", ["time-syscalls-hot", "userspace-without-vdso"])
+def test_of_time_alone_neither_clocks_nor_clocksources_are_looked_at(finding_id: str) -> None:
+    def told(call: str, *, needs_clocksource: bool) -> str:
+        facts = {"subject": "app", "pid": 10, "call": call, "needs_clocksource": needs_clocksource}
+        return str(knowledge.load(finding_id).tell(facts))
+
+    for words in ("current_clocksource", "-e clock_gettime"):
+        assert words not in told("time", needs_clocksource=False)
+        assert words in told("clock_gettime", needs_clocksource=True)
+
+
 def test_the_particulars_use_facts_that_there_are() -> None:
     vocabulary = set(REPORT_SCHEMA["$defs"]["facts"]["properties"]) | inner_facts() | set(NAMES)
     particulars = yaml.safe_load((knowledge.HERE / "case.yaml").read_text(encoding="utf-8"))

@@ -230,6 +230,7 @@ def test_what_cannot_be_read_is_named(tmp_path: Path, text: str, words: str) -> 
     done = run("explain", path)
     assert done.returncode != 0
     assert words in " ".join(done.stderr.split())
+    assert "A log of `strace -f -tt -T -o FILE` is read as one." in done.stderr
 
 
 def costs(log: Path, *words: str) -> dict[str, dict[str, int]]:
@@ -281,8 +282,31 @@ def test_a_table_of_strace_is_shown_with_its_own_numbers() -> None:
     assert "0.001089" in shown, "the sum is strace's"
     for words in (["--by", "process"], ["--pid", "7"], ["--since", "1s"]):
         done = run("syscalls", LOGS / "table.txt", *words)
-        assert done.returncode != 0
-        assert "has sums and no events" in " ".join(done.stderr.split())
+        assert done.returncode == 2
+        assert "a table of strace -c has no processes" in " ".join(done.stderr.split())
+    done = run("rates", LOGS / "table.txt")
+    assert done.returncode == 3
+    assert "has sums and no events" in " ".join(done.stderr.split())
+
+
+@pytest.mark.parametrize("command", ["true", "ls"])
+def test_the_table_behind_a_log_is_passed_over(tmp_path: Path, command: str) -> None:
+    record(tmp_path / "log", ["-C", "-f", "-tt", "-T"], [need(command)])
+    assert calls(tmp_path / "log") == counted(tmp_path / "log")
+    assert info(tmp_path / "log")["capture"]["strace"]["damaged_lines"] == 0
+    assert all(line["timed"] for line in costs(tmp_path / "log").values())
+
+
+def test_times_from_line_to_line_are_no_times_of_day() -> None:
+    assert info(LOGS / "gaps.log")["capture"]["strace"]["relative"]
+    for command, words in (
+        ("info", "Recorded: a time that the log does not tell, for "),
+        ("explain", "from a time that the log does not tell"),
+        ("rates", "(counted from the first line of the log)"),
+    ):
+        shown = " ".join(run(command, LOGS / "gaps.log").stdout.split())
+        assert words in shown
+        assert "00:00:00 by the log" not in shown
 
 
 def test_rates_and_stacks_are_made_of_a_log_too() -> None:
@@ -291,6 +315,25 @@ def test_rates_and_stacks_are_made_of_a_log_too() -> None:
     assert "1970" not in rates.stdout
     stacks = run("flame", LOGS / "threads.log", "--format", "folded")
     assert "clock_nanosleep" in stacks.stdout
+
+
+@pytest.mark.parametrize(
+    ("clock", "hot"),
+    [("CLOCK_MONOTONIC", True), ("CLOCK_PROCESS_CPUTIME_ID", False), ("CLOCK_THREAD_CPUTIME_ID", False)],
+)
+def test_only_clocks_that_programs_can_read_themselves_are_hot(tmp_path: Path, clock: str, hot: bool) -> None:
+    log = tmp_path / "log"
+    log.write_text(
+        "".join(
+            f"7 16:30:05.{number * 100:06} clock_gettime({clock}, {{tv_sec=1, tv_nsec=2}}) = 0 <0.000030>\n"
+            for number in range(5000)
+        )
+    )
+    told = scapscope.explain(log)
+    assert ("time-syscalls-hot" in {finding.id for finding in told.findings}) == hot
+    assert costs(log)["clock_gettime"]["calls"] == 5000
+    shown = run("explain", log).stdout
+    assert ("none of the causes of slowness" in shown) != hot
 
 
 def test_captures_are_read_as_before(redis_capture: Path) -> None:

@@ -34,13 +34,15 @@ class Damage:
 class StraceLog:
     """The log of strace that a capture was made of; `first_damaged` are line numbers, from 1.
 
-    Without `dated` the log has no dates, and its times count from 1970-01-01.
+    Without `dated` the log has no dates, and its times count from 1970-01-01; those of a `relative` one from
+    its first line.
     """
 
     lines: int
     damaged_lines: int
     first_damaged: tuple[int, ...]
     dated: bool
+    relative: bool
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from scapscope.cli import failure
-from scapscope.cli.durations import Duration
+from scapscope.cli.durations import Duration, check_within
 from scapscope.cli.progress import ProgressBar
 
 if TYPE_CHECKING:
@@ -24,8 +24,16 @@ _OPTIONS = (
     click.option(
         "--time-calls", is_flag=True, help=f"Only the calls that tell the time: {', '.join(TIME_CALLS)}."
     ),
-    click.option("--pid", "pids", multiple=True, type=int, help="Only this process (repeat for more)."),
-    click.option("--tid", "tids", multiple=True, type=int, help="Only this thread (repeat for more)."),
+    click.option(
+        "--pid",
+        "pids",
+        multiple=True,
+        type=click.IntRange(min=1),
+        help="Only this process (repeat for more).",
+    ),
+    click.option(
+        "--tid", "tids", multiple=True, type=click.IntRange(min=0), help="Only this thread (repeat for more)."
+    ),
     click.option(
         "--comm",
         "comms",
@@ -68,6 +76,7 @@ def asked(
     until: int | None,
 ) -> CallFilter:
     """What call_options gathered, as the core wants it."""
+    check_within(since, until)
     names = [*calls, *(TIME_CALLS if time_calls else ())]
     return {
         "calls": names or None,

@@ -27,3 +27,9 @@ class Duration(click.ParamType[int]):
         if nanoseconds >= 2**63:
             self.fail(f"{value!r} is longer than any capture", param, ctx)
         return nanoseconds
+
+
+def check_within(since: int | None, until: int | None) -> None:
+    """Refuse a time that ends before it begins."""
+    if since is not None and until is not None and until < since:
+        raise click.UsageError("--until is earlier than --since: nothing lies between them")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from scapscope.cli import failure
-from scapscope.cli.durations import Duration
+from scapscope.cli.durations import Duration, check_within
 from scapscope.cli.output import Output
 
 if TYPE_CHECKING:
@@ -22,7 +22,13 @@ if TYPE_CHECKING:
 @click.option(
     "--type", "types", multiple=True, metavar="TYPE", help="Only events of this type (repeat for more)."
 )
-@click.option("--tid", "tids", multiple=True, type=int, help="Only events of this thread (repeat for more).")
+@click.option(
+    "--tid",
+    "tids",
+    multiple=True,
+    type=click.IntRange(min=0),
+    help="Only events of this thread (repeat for more).",
+)
 @click.option(
     "--container",
     "containers",
@@ -67,6 +73,7 @@ def events(
     from scapscope import open as open_capture
     from scapscope.reports.page import printable
 
+    check_within(since, until)
     try:
         capture = open_capture(
             trace,

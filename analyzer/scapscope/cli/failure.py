@@ -13,7 +13,7 @@ UNREADABLE = 3
 UNWRITABLE = 4
 _TRY = (
     "Nothing could be read from it. A capture is what `sysdig -w FILE.scap` or a Falco capture writes, "
-    "as it is or gzipped."
+    "as it is or gzipped. A log of `strace -f -tt -T -o FILE` is read as one."
 )
 
 

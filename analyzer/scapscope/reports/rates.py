@@ -80,7 +80,7 @@ def _table(page: Page, told: Mapping[str, Any], by: By, width: int) -> None:
     ]
     totals = [str(sum(one.values())) for one in [whole, *of_each]]
     page.gap()
-    zone = "UTC" if recorded.is_utc(report.strace(told["capture"]["strace"])) else "by the log"
+    zone = recorded.zone(report.strace(told["capture"]["strace"]))
     page.heading(f"System calls in each {duration(told['every_ns'])}, by when they ended ({zone})")
     page.table([*rows, ["total", *totals]], header=header, right=range(1, len(header)))
 

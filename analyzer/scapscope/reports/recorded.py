@@ -16,7 +16,16 @@ def start(timestamp_ns: int, log: StraceLog | None, *, digits: int = 9) -> str:
     `digits`: how many behind the seconds.
     """
     time = clock(timestamp_ns)[: len("00:00:00") + (digits + 1 if digits else 0)]
+    if log is not None and log.relative:
+        return "a time that the log does not tell"
     return f"{date(timestamp_ns)} {time} UTC" if is_utc(log) else f"{time} by the log, which has no date"
+
+
+def zone(log: StraceLog | None) -> str:
+    """Say what times of day count from."""
+    if is_utc(log):
+        return "UTC"
+    return "counted from the first line of the log" if log is not None and log.relative else "by the log"
 
 
 def is_utc(log: StraceLog | None) -> bool:

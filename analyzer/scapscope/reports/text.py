@@ -17,7 +17,10 @@ if TYPE_CHECKING:
     from scapscope.report import CaptureSummary, Evidence, Finding, Report
 
 _VERDICTS = 10
-_HEALTHY = "No crash and no vsyscall problem found in {events} events over {duration}."
+_HEALTHY = (
+    "No crash found, and none of the causes of slowness scapscope knows, in {events} events over {duration}."
+)
+_NO_CRASH = "No crash found in {events} events over {duration}."
 
 
 def render(report: Report, *, width: int = 100, colour: bool = False, left_out: int = 0) -> str:
@@ -62,7 +65,9 @@ def _nothing_found(page: Page, report: Report, left_out: int) -> None:
     if not capture.events:
         page.paragraph("The capture holds no events: nothing can be said about what happened.", indent="")
         return
-    found = _HEALTHY.format(events=count(capture.events), duration=duration(capture.duration_ns))
+    # What warns here is of a cause of slowness, or of events that may have shown one.
+    words = _NO_CRASH if any(finding.reaches("warning") for finding in report.findings) else _HEALTHY
+    found = words.format(events=count(capture.events), duration=duration(capture.duration_ns))
     page.paragraph(found if capture.damage is None else f"{found} No more could be read.", indent="")
     if report.kernel.vsyscall_mode == "unknown":
         page.item(

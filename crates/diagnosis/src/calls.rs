@@ -54,6 +54,7 @@ pub struct LockWait {
 pub(crate) enum Given {
     Nothing,
     Fd(i32),
+    Seek { fd: i32, moves: bool },
     Lock(LockWait),
 }
 
@@ -64,12 +65,16 @@ impl Given {
         if event.event_type == FUTEX_ENTER {
             return lock_wait(event).map_or(Self::Nothing, Self::Lock);
         }
-        event.first_signed().and_then(|fd| fd.try_into().ok()).map_or(Self::Nothing, Self::Fd)
+        let fd = event.first_signed().and_then(|fd| fd.try_into().ok());
+        if event.event_type == LSEEK_ENTER || event.event_type == LLSEEK_ENTER {
+            return fd.map_or(Self::Nothing, |fd| Self::Seek { fd, moves: moves(event, 1, 2) == Some(true) });
+        }
+        fd.map_or(Self::Nothing, Self::Fd)
     }
 
     fn fd(self) -> Option<i32> {
         match self {
-            Self::Fd(fd) => Some(fd),
+            Self::Fd(fd) | Self::Seek { fd, .. } => Some(fd),
             _ => None,
         }
     }
@@ -77,6 +82,17 @@ impl Given {
 
 /// `PPME_SYSCALL_FUTEX_E`: address, operation, value.
 const FUTEX_ENTER: u16 = 64;
+
+/// `PPME_SYSCALL_LSEEK_E` and `PPME_SYSCALL_LLSEEK_E`: descriptor, offset, whence.
+const LSEEK_ENTER: u16 = 86;
+const LLSEEK_ENTER: u16 = 88;
+
+/// Whether a seek goes anywhere: 0 from where the file is (`SEEK_CUR`) only asks where that is, as ftell(3) does.
+fn moves(event: &Event<'_>, offset: usize, whence: usize) -> Option<bool> {
+    const SEEK_CUR: u64 = 1;
+    let params = event.params().ok()?;
+    Some((params.unsigned(offset)?, params.unsigned(whence)?) != (0, SEEK_CUR))
+}
 
 /// Who finds a mutex locked sets it to 2, and waits for as long as it is 2: glibc (nptl, lowlevellock.h), Go
 /// (runtime, `mutex_sleeping`), Rust (std, `CONTENDED`). Waits for work to do or for a time have other values, but for a
@@ -160,6 +176,14 @@ impl<'a> CompletedCall<'a> {
         }
     }
 
+    /// Whether it asked for the time that a processor spent, which the kernel alone can tell. Only logs of strace say
+    /// so, behind the result.
+    #[inline]
+    pub(crate) fn asks_for_cpu_time(&self) -> bool {
+        let at = BEHIND_GENERIC + 1;
+        self.exit.param_count() > at && self.exit.params().is_ok_and(|params| params.signed(at as usize).is_some())
+    }
+
     /// Whether it failed. `None`: cannot be told, for its result was not recorded.
     #[inline]
     #[must_use]
@@ -180,6 +204,16 @@ impl<'a> CompletedCall<'a> {
     pub fn fd(&self) -> Option<i32> {
         let own = || self.exit.params().ok()?.signed(self.places().fd?.into())?.try_into().ok();
         self.entered.and_then(|entered| entered.given.fd()).or_else(own)
+    }
+
+    /// Whether it, an lseek, was to go anywhere. `None`: not recorded.
+    #[must_use]
+    pub fn moves(&self) -> Option<bool> {
+        let Places { offset, whence, .. } = self.places();
+        match self.entered.map(|entered| entered.given) {
+            Some(Given::Seek { moves, .. }) => Some(moves),
+            _ => moves(self.exit, offset?.into(), whence?.into()),
+        }
     }
 
     /// What it waited for, if it was a wait and that was recorded.
@@ -251,6 +285,8 @@ struct Places {
     result: Option<u8>,
     fd: Option<u8>,
     path: Option<u8>,
+    offset: Option<u8>,
+    whence: Option<u8>,
 }
 
 /// The names that a call's path has.
@@ -262,9 +298,19 @@ impl Places {
             let names = schema::params(event_type);
             names.iter().position(|name| wanted.contains(&name.as_str())).and_then(|at| u8::try_from(at).ok())
         };
+        if matches!(event_type.checked_sub(1), Some(LSEEK_ENTER | LLSEEK_ENTER)) {
+            // Newer than the table of events: what the enter event had, behind the result.
+            return Self { result: Some(0), fd: Some(1), path: None, offset: Some(2), whence: Some(3) };
+        }
         // Calls that create a descriptor have it in front, in place of a result.
         let created = find(&["fd", "res_or_fd"]).filter(|at| *at == 0);
-        Self { result: find(&["res"]).or(created), fd: find(&["fd"]).filter(|at| *at > 0), path: find(&PATHS) }
+        Self {
+            result: find(&["res"]).or(created),
+            fd: find(&["fd"]).filter(|at| *at > 0),
+            path: find(&PATHS),
+            offset: None,
+            whence: None,
+        }
     }
 }
 

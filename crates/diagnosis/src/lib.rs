@@ -208,7 +208,7 @@ impl Diagnosis {
         self.ledger = Ledger::default();
     }
 
-    fn case<'a>(&'a self, mode: Mode, damage: Option<&'a Damaged>, survey: &'a Survey) -> detectors::Case<'a> {
+    fn case<'a>(&'a self, mode: Mode, damage: Option<&'a Damaged>, survey: &'a Survey<'a>) -> detectors::Case<'a> {
         detectors::Case {
             survey,
             ledger: &self.ledger,

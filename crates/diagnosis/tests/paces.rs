@@ -2,7 +2,7 @@
 
 mod story;
 
-use diagnosis::{Confidence, Finding};
+use diagnosis::{Confidence, Finding, Severity};
 use story::*;
 
 const TIME_CALL: (u16, u16) = (11, 201);
@@ -107,8 +107,65 @@ fn many_unrelated_programs_that_ask_are_the_clocksource() {
 
 #[test]
 fn low_rates_of_many_programs_are_the_clocksource_too() {
-    assert_eq!(ids_of(asking_host(begin(), 3)), ["clocksource-not-vdso"]);
-    assert_eq!(ids_of(asking_host(begin(), 2)), [""; 0], "two may share a library");
+    assert_eq!(ids_of(asking_host(begin(), 4)), ["clocksource-not-vdso"]);
+    assert_eq!(ids_of(asking_host(begin(), 3)), [""; 0], "three may ask for the processor time used");
+    let of_the_day = |programs| {
+        let story = asking_host(begin(), programs).exec(10, "app").waits(10, 50);
+        ids_of(story.time_calls(10, GETTIMEOFDAY, 100, 900_000, 2000))
+    };
+    assert_eq!(of_the_day(2), ["clocksource-not-vdso"], "gettimeofday() is never asked for that");
+    assert_eq!(of_the_day(1), [""; 0], "two may share a library");
+}
+
+#[test]
+fn what_goes_by_the_same_file_or_the_same_name_is_one_program() {
+    let asks = |story: Story, tid, exe: &str, comm: &str| {
+        story.exec_of(tid, exe, comm).time_calls(tid, CLOCK_GETTIME, 100, 900_000, 2000)
+    };
+    let three = asks(asks(asking_host(begin(), 3), 10, "/usr/bin/python3", "python3"), 11, "/usr/bin/python3.11", "x");
+    let all = asks(three, 12, "/usr/bin/python3.11", "python3");
+    let findings = all.findings();
+    let host = of(&findings, "clocksource-not-vdso");
+    assert_eq!(fact(host, "asking_programs"), 4);
+    let programs = fact(host, "programs").as_array().expect("a list");
+    assert_eq!((programs.len(), &programs[0]["count"]), (4, &300.into()));
+    let itself = |programs| {
+        let runc = asks(asking_host(begin(), programs), 10, "/usr/bin/runc", "exe");
+        ids_of(asks(runc, 11, "/usr/bin/dockerd", "exe"))
+    };
+    assert_eq!(itself(2), ["clocksource-not-vdso"], "what runs itself is not the same program");
+    assert_eq!(itself(1), [""; 0]);
+}
+
+#[test]
+fn programs_that_are_not_listed_are_counted() {
+    let told = |programs| {
+        let findings = asking_host(begin(), programs).findings();
+        let host = of(&findings, "clocksource-not-vdso");
+        (fact(host, "programs").as_array().map(Vec::len), fact(host, "more_programs").clone())
+    };
+    assert_eq!(told(6), (Some(6), serde_json::Value::Null));
+    assert_eq!(told(9), (Some(6), 3.into()));
+}
+
+#[test]
+fn calls_that_hardly_cost_are_no_warning() {
+    let severities = |count, gap, took| {
+        let findings = begin().exec(10, "app").time_calls(10, TIME_CALL, count, gap, took).findings();
+        findings.iter().map(|finding| finding.severity).collect::<Vec<_>>()
+    };
+    assert_eq!(severities(3000, 800, 1400), [Severity::Info; 2], "a burst of some milliseconds");
+    assert_eq!(severities(2500, 700_000, 1000), [Severity::Info; 2], "0.1 percent of a processor");
+    assert_eq!(severities(2500, 700_000, 20_000), [Severity::Warning; 2], "3 percent");
+}
+
+#[test]
+fn a_burst_has_no_rate() {
+    let findings = begin().exec(10, "app").time_calls(10, GETTIMEOFDAY, 2000, 800, 200).findings();
+    let hot = of(&findings, "time-syscalls-hot");
+    assert_eq!((fact(hot, "burst_ns"), fact(hot, "took_ns")), (&1_999_000.into(), &400_000.into()));
+    let none = serde_json::Value::Null;
+    assert_eq!((fact(hot, "rate_per_second"), fact(hot, "cost_per_second_ns")), (&none, &none));
 }
 
 #[test]
@@ -141,6 +198,9 @@ fn the_same_program_many_times_is_one_program() {
 fn one_program_that_asks_where_others_do_not_is_without_the_vdso() {
     let findings = silent_host(begin(), 2).exec(10, "app").time_calls(10, GETTIMEOFDAY, 2000, 800, 200).findings();
     assert_eq!(ids(&findings), ["time-syscalls-hot", "userspace-without-vdso"]);
+    let now_and_then = silent_host(begin(), 2).time_calls(500, CLOCK_GETTIME, 3, 800, 200).exec(10, "app");
+    let same = now_and_then.time_calls(10, GETTIMEOFDAY, 2000, 800, 200).findings();
+    assert_eq!(fact(of(&same, "userspace-without-vdso"), "silent_programs"), 2, "3 calls in 200 waits");
     let alone = of(&findings, "userspace-without-vdso");
     assert_eq!((alone.confidence, fact(alone, "silent_programs")), (Confidence::Likely, &2.into()));
     assert_eq!((fact(alone, "needs_clocksource"), fact(alone, "bits")), (&true.into(), &serde_json::Value::Null));
@@ -295,7 +355,7 @@ fn an_ordinary_start_up_looks_for_some_files_in_vain() {
 #[test]
 fn a_file_read_piece_by_piece_is_named() {
     let pieces = |count| {
-        let started = begin().exec(10, "java").openat(10, "/usr/lib/rt.jar", 4).openat(10, "/srv/a.jar", 5);
+        let started = begin().each(1000).exec(10, "java").openat(10, "/usr/lib/rt.jar", 4).openat(10, "/srv/a.jar", 5);
         (0..count).fold(started.seek_read(10, 4, 22), |story, _| story.seek_read(10, 5, 100))
     };
     let findings = pieces(1000).findings();
@@ -305,6 +365,47 @@ fn a_file_read_piece_by_piece_is_named() {
     assert_eq!((fact(found, "file"), fact(found, "file_count")), (&"/srv/a.jar".into(), &1000.into()));
     assert_eq!(fact(found, "took_ns"), 1001 * 4000);
     assert_eq!(ids_of(pieces(900)), [""; 0]);
+}
+
+#[test]
+fn who_asks_where_it_is_does_not_seek() {
+    // As Python does with each file that it opens.
+    let story = begin().each(1000).exec(10, "python3");
+    let asked = (0..1200).fold(story, |story, _| story.openat(10, "/a.py", 4).seek(10, 4, SEEK_CUR).read(10, 4, 500));
+    assert_eq!(ids_of(asked), [""; 0]);
+    let exits = |whence: u8| {
+        (0..1200).fold(begin().exec(10, "java"), |story, _| {
+            let fd = 4i64.to_le_bytes();
+            let sought = story.event(10, LSEEK + 1, &[&[0; 8], &fd, &[0; 8], &[whence]]);
+            sought.event(10, READ + 1, &[&9i64.to_le_bytes(), b"", &fd, &[0; 4]])
+        })
+    };
+    assert_eq!(ids_of(exits(SEEK_CUR)), [""; 0], "without enter events too");
+    assert_eq!(ids_of(exits(SEEK_SET)), ["startup-seek-read"]);
+}
+
+#[test]
+fn a_file_is_told_by_its_path_and_named_if_most_reads_are_in_it() {
+    let begun = || begin().each(1000).exec(10, "app");
+    let opened = |story: Story, path: &str| story.openat(10, path, 4).seek_read(10, 4, 100);
+    let again = (0..1200).fold(begun(), |story, _| opened(story, "/a.db")).findings();
+    let found = of(&again, "startup-seek-read");
+    assert_eq!((fact(found, "file"), fact(found, "file_count")), (&"/a.db".into(), &1200.into()));
+    let many = (0..1200).fold(begun(), |story, file| opened(story, &format!("/{}.db", file % 4))).findings();
+    assert_eq!(fact(of(&many, "startup-seek-read"), "file"), &serde_json::Value::Null);
+}
+
+#[test]
+fn what_takes_a_small_part_of_the_start_up_is_not_what_makes_it_slow() {
+    let pieces =
+        |step_ns| (0..1200).fold(begin().each(step_ns).exec(10, "app"), |story, _| story.seek_read(10, 4, 100));
+    assert_eq!(ids_of(pieces(10_000)), ["startup-seek-read"]);
+    assert_eq!(ids_of(pieces(100_000)), [""; 0]);
+    let lookups = |step_ns| {
+        let begun = begin().each(step_ns).exec(10, "app");
+        (0..1200).fold(begun, |story, file| story.stat(10, &format!("/{file}"), NOT_THERE)).findings()[0].severity
+    };
+    assert_eq!((lookups(10_000), lookups(100_000)), (Severity::Warning, Severity::Info));
 }
 
 #[test]
@@ -351,13 +452,27 @@ fn contention_is_a_matter_of_how_long_or_how_often() {
 
 #[test]
 fn threads_that_race_for_what_stands_at_an_address_may_be_contention() {
-    let mut story = begin().exec(10, "server").thread(12, 10);
-    for round in 0..100 {
-        story = story.futex(10, 0x9000, 100 + round, -11).futex(12, 0x9000, 100 + round, 0);
-    }
-    let findings = story.findings();
+    let racing = |took_ns| {
+        (0..100).fold(begin().exec(10, "server").thread(12, 10), |story, round| {
+            story.futex(10, 0x9000, 100 + round, -11).futex_for(took_ns, 12, 0x9000, 100 + round, 0)
+        })
+    };
+    assert_eq!(ids_of(racing(1000)), [""; 0], "it costs nobody anything");
+    let findings = racing(3_000_000).findings();
     assert_eq!((ids(&findings), findings[0].confidence), (vec!["lock-contention"], Confidence::Possible));
     assert_eq!((fact(&findings[0], "again"), fact(&findings[0], "threads")), (&100.into(), &2.into()));
+    assert_eq!((fact(&findings[0], "held"), fact(&findings[0], "races")), (&0.into(), &200.into()));
+}
+
+#[test]
+fn locks_that_were_held_are_told_apart_from_races() {
+    let races = (0..100).fold(contended(200, 2_000_000), |story, round| {
+        story.futex(12, 0xa000, 100 + round, -11).futex(13, 0xa000, 100 + round, 0)
+    });
+    let findings = races.findings();
+    let told = |name| fact(&findings[0], name).clone();
+    assert_eq!((told("count"), told("held"), told("races")), (400.into(), 400.into(), 200.into()));
+    assert_eq!((told("again"), findings[0].confidence), (100.into(), Confidence::Likely));
 }
 
 #[test]
@@ -418,7 +533,7 @@ fn times_that_no_clock_shows_do_no_harm() {
         story = story.time_calls(10, CLOCK_GETTIME, 2, wild, wild).futex(12, 0x9000, 2, -11).futex(10, 0x9000, 2, 0);
     }
     let findings = story.findings();
-    let slow = ["startup-failed-lookups", "time-syscalls-hot", "lock-contention", "startup-seek-read"];
+    let slow = ["startup-failed-lookups", "lock-contention", "startup-seek-read", "time-syscalls-hot"];
     assert_eq!(ids(&findings), slow);
     assert!(findings.iter().all(|finding| fact(finding, "count").as_u64() >= Some(1000)));
 }

@@ -3,7 +3,7 @@
 use std::fmt::Display;
 use std::io;
 
-use pyo3::exceptions::{PyException, PyRuntimeError};
+use pyo3::exceptions::{PyException, PyRuntimeError, PyValueError};
 use pyo3::{PyErr, create_exception};
 use scapfile::OpenError;
 
@@ -19,6 +19,8 @@ create_exception!(
 pub(crate) enum Failure {
     /// The input cannot be opened as a capture.
     Open(OpenError),
+    /// What was asked for is not to be had of such an input.
+    Asked(&'static str),
     /// The answer cannot be put into JSON.
     Json(serde_json::Error),
 }
@@ -40,6 +42,7 @@ impl Failure {
     pub(crate) fn raise(&self, name: impl Display) -> PyErr {
         match self {
             Self::Open(error) => cannot_open(name, error),
+            Self::Asked(why) => PyValueError::new_err(*why),
             Self::Json(error) => PyRuntimeError::new_err(error.to_string()),
         }
     }

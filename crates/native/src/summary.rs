@@ -38,11 +38,12 @@ struct StraceObject {
     damaged_lines: u64,
     first_damaged: Vec<u64>,
     dated: bool,
+    relative: bool,
 }
 
 impl From<Tally> for StraceObject {
-    fn from(Tally { lines, damaged_lines, first_damaged, dated }: Tally) -> Self {
-        Self { lines, damaged_lines, first_damaged, dated }
+    fn from(Tally { lines, damaged_lines, first_damaged, dated, relative }: Tally) -> Self {
+        Self { lines, damaged_lines, first_damaged, dated, relative }
     }
 }
 
@@ -66,6 +67,7 @@ impl CaptureObject {
                 damaged_lines: table.damaged_lines,
                 first_damaged: table.first_damaged.clone(),
                 dated: false,
+                relative: false,
             }),
         }
     }

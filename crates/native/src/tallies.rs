@@ -14,12 +14,15 @@ use serde::Serialize;
 use stracelog::table::{Row, Table};
 
 use crate::background;
+use crate::error::Failure;
 use crate::filter::wanted_types;
 use crate::input::{self, Opened};
 use crate::summary::{CaptureObject, SCHEMA_VERSION};
 
 /// Calls that are not back at the end of which all is told.
 const SHOWN_UNDERWAY: usize = 10;
+const ONLY_BY_NAME: &str = "a table of strace -c has no processes and no times: --by, --pid, --tid, --comm, --container, \
+                            --since and --until do not apply";
 
 /// Which calls a user asks for: the dictionary `CallFilter` of `_native.pyi`.
 #[derive(FromPyObject)]
@@ -109,7 +112,7 @@ pub(crate) fn syscalls<'py>(
         calls,
         progress,
         CostTable::default(),
-        move |table| Some(costs_of_table(table, &of_table?, order)),
+        move |table| Ok(costs_of_table(table, &of_table.ok_or(Failure::Asked(ONLY_BY_NAME))?, order)),
         |costs, made| costs.note(made),
         move |costs, calls, underway| {
             let mut groups = costs.by(by, order, calls);
@@ -168,7 +171,7 @@ pub(crate) fn rates<'py>(
         calls,
         progress,
         Rates::new(every_ns, by_name),
-        |_| None,
+        |_| Err(input::no_events_in_table().into()),
         |rates, made| rates.note(made),
         move |rates, calls, _| {
             let mut series = rates.by(by, calls);
@@ -189,7 +192,8 @@ pub(crate) fn stacks<'py>(
 ) -> PyResult<Bound<'py, PyBytes>> {
     let told = |costs: &mut CostTable, calls: &Calls, _: &[Underway]| -> Stacks { costs.stacks(calls) };
     let calls = Calls::new(asked.asked()?, false);
-    tally(py, source, calls, progress, CostTable::default(), |_| None, |costs, made| costs.note(made), told)
+    let none = |_: &Table| Err(input::no_events_in_table().into());
+    tally(py, source, calls, progress, CostTable::default(), none, |costs, made| costs.note(made), told)
 }
 
 /// The SVG of `stacks`, each with a weight in `unit`.
@@ -236,7 +240,7 @@ fn tally<'py, T: Send + 'static, J: Serialize>(
     mut calls: Calls,
     progress: Option<&Bound<'py, PyAny>>,
     mut tally: T,
-    count: impl FnOnce(&Table) -> Option<J> + Send + 'static,
+    count: impl FnOnce(&Table) -> Result<J, Failure> + Send + 'static,
     note: impl Fn(&mut T, &Made<'_>) + Send + 'static,
     tell: impl FnOnce(&mut T, &Calls, &[Underway]) -> J + Send + 'static,
 ) -> PyResult<Bound<'py, PyBytes>> {
@@ -244,7 +248,7 @@ fn tally<'py, T: Send + 'static, J: Serialize>(
         let mut capture = match source.open_any(meter)? {
             Opened::Capture(capture) => capture,
             Opened::Table(table) => {
-                let tally = count(&table).ok_or_else(input::no_events_in_table)?;
+                let tally = count(&table)?;
                 let capture = CaptureObject::of_table(source, meter, &table);
                 return Ok(serde_json::to_vec(&Told { schema_version: SCHEMA_VERSION, capture, tally })?);
             }

@@ -15,11 +15,13 @@ pub(crate) struct Clock {
     midnight_ns: u64,
     now_ns: u64,
     dated: bool,
+    relative: bool,
 }
 
 impl Clock {
     /// The time of a line.
     pub(crate) fn read(&mut self, time: Time) -> u64 {
+        self.relative = matches!(time, Time::Gap(_));
         let ns = match time {
             Time::Epoch(ns) => {
                 self.dated = true;
@@ -43,6 +45,11 @@ impl Clock {
     pub(crate) fn dated(&self) -> bool {
         self.dated
     }
+
+    /// Whether the log has gaps and no times.
+    pub(crate) fn relative(&self) -> bool {
+        self.relative
+    }
 }
 
 #[cfg(test)]
@@ -58,7 +65,7 @@ mod tests {
             [23 * HOUR, 23 * HOUR - 5, 24 * HOUR - 1, 3, HOUR, 23 * HOUR, 0].map(|ns| clock.read(Time::Day(ns)));
         let day = 24 * HOUR;
         assert_eq!(times, [23 * HOUR, 23 * HOUR - 5, day - 1, day + 3, day + HOUR, day + 23 * HOUR, 2 * day]);
-        assert!(!clock.dated());
+        assert!(!clock.dated() && !clock.relative());
     }
 
     #[test]
@@ -66,7 +73,8 @@ mod tests {
         let mut clock = Clock::default();
         assert_eq!([0, 5, 0, 7].map(|ns| clock.read(Time::Gap(ns))), [0, 5, 5, 12]);
         assert_eq!(clock.read(Time::Gap(u64::MAX)), u64::MAX);
+        assert!(clock.relative() && !clock.dated());
         assert_eq!(clock.read(Time::Epoch(1 << 60)), 1 << 60);
-        assert!(clock.dated());
+        assert!(clock.dated() && !clock.relative());
     }
 }

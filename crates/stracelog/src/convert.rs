@@ -3,7 +3,8 @@
 //! A call whose duration or end is in the log becomes an enter and an exit event, at the times that strace
 //! gives; one without (a log recorded without `-T`) becomes an exit event alone, so that nobody takes the
 //! time between two lines for a duration. What strace shows and events have no place for goes behind
-//! their last parameter: the result of a generic call, `si_code` and `si_addr` of a signal.
+//! their last parameter: the result of a generic call, the clock that counts the processor's time of a
+//! `clock_gettime`, `si_code` and `si_addr` of a signal.
 
 use std::borrow::Cow;
 
@@ -16,6 +17,7 @@ use crate::clock::Clock;
 use crate::line::{self, Call, Line, Note, Outcome, Parsed, What};
 use crate::log::Tally;
 use crate::symbols;
+use crate::table;
 use crate::text;
 use crate::threads::{self, Appeared, Threads};
 
@@ -33,6 +35,8 @@ pub(crate) struct Converter {
     clock: Clock,
     threads: Threads,
     torn: Option<Torn>,
+    /// Within the table that `-C` puts behind a log.
+    in_table: bool,
     /// The log so far.
     pub tally: Tally,
     /// Bytes of the capture that nobody has taken yet.
@@ -61,7 +65,14 @@ impl Converter {
     pub(crate) fn new(main: Option<i64>) -> Self {
         let mut out = Vec::new();
         write::section(&mut out);
-        Self { clock: Clock::default(), threads: Threads::new(main), torn: None, tally: Tally::default(), out }
+        Self {
+            clock: Clock::default(),
+            threads: Threads::new(main),
+            torn: None,
+            in_table: false,
+            tally: Tally::default(),
+            out,
+        }
     }
 
     /// Takes the next line, without its line feed.
@@ -72,7 +83,13 @@ impl Converter {
             Parsed::Line(Line { what: What::Torn, .. }) => self.tear(text),
             Parsed::Line(line) => {
                 self.give_up_torn();
+                self.in_table = false;
                 self.understood(&line);
+            }
+            Parsed::Foreign if self.in_table => self.in_table = !table::is_sum(text),
+            Parsed::Foreign if table::is_header(text) => {
+                self.give_up_torn();
+                self.in_table = true;
             }
             Parsed::Untimed | Parsed::Foreign => self.rest_of_torn(text),
         }
@@ -136,7 +153,7 @@ impl Converter {
     fn understood(&mut self, line: &Line<'_>) {
         let Some(time) = line.time else { return };
         let now = self.clock.read(time);
-        self.tally.dated = self.clock.dated();
+        (self.tally.dated, self.tally.relative) = (self.clock.dated(), self.clock.relative());
         let tid = self.threads.whose(line.tid);
         if let Some(appeared) = self.threads.appears(tid) {
             self.describe(&appeared);
@@ -219,6 +236,9 @@ impl Converter {
             Kind::Generic(code) => {
                 let mut params = generic(*code, made);
                 params.push(result.to_le_bytes().to_vec());
+                if made.name == b"clock_gettime" {
+                    params.extend(arguments.first().and_then(|clock| cpu_clock(clock)));
+                }
                 self.write(made.tid, at, GENERIC_ENTER + 1, &params);
             }
         }
@@ -299,6 +319,16 @@ fn generic(code: u16, made: Made<'_>) -> Vec<Vec<u8>> {
     };
     let native_id = made.native_id.or_else(numbered);
     vec![code.to_le_bytes().to_vec(), native_id.map(|id| id.to_le_bytes().to_vec()).unwrap_or_default()]
+}
+
+/// The number of a clock that counts what the processor spent (include/uapi/linux/time.h).
+fn cpu_clock(name: &[u8]) -> Option<Vec<u8>> {
+    let number: i64 = match name {
+        b"CLOCK_PROCESS_CPUTIME_ID" => 2,
+        b"CLOCK_THREAD_CPUTIME_ID" => 3,
+        _ => return None,
+    };
+    Some(number.to_le_bytes().to_vec())
 }
 
 /// The strings of a list, `["ls", "/"]`; what strace left out shows as three points.

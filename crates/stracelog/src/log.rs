@@ -25,6 +25,8 @@ pub struct Tally {
     pub first_damaged: Vec<u64>,
     /// Whether the log says which day it was (`-ttt`). If not, its times count from the epoch's first day.
     pub dated: bool,
+    /// Whether it says only how long after one another its lines were written (`-r`).
+    pub relative: bool,
 }
 
 impl Tally {

@@ -29,13 +29,15 @@ pub fn recognise(start: &[u8]) -> Option<Kept> {
     if start.starts_with(b"\x0a\x0d\x0d\x0a") || start.contains(&0) {
         return None;
     }
-    let (mut timed, mut untimed, mut foreign) = (0, 0, 0);
+    let (mut timed, mut untimed, mut foreign, mut table) = (0, 0, 0, false);
     // Of every thread that it is attached to, strace says so first.
     let is_note = |line: &[u8]| line::note(line).is_some_and(|(at, _)| at == 0);
     let lines = whole_lines(start).filter(|line| !line.trim_ascii().is_empty() && !is_note(line));
     for line in lines.take(MOST_LINES) {
+        // With -C the table follows the log.
         if crate::table::is_header(line) {
-            return Some(Kept::Table);
+            table = true;
+            break;
         }
         match line::parse(line) {
             Parsed::Line(Line { what: What::Call(Call { name, .. }) | What::Unfinished { name, .. }, .. }) => {
@@ -49,6 +51,8 @@ pub fn recognise(start: &[u8]) -> Option<Kept> {
     }
     if timed > untimed + foreign {
         Some(Kept::Log)
+    } else if table {
+        Some(Kept::Table)
     } else if untimed > timed + foreign && untimed_calls(start) {
         Some(Kept::Untimed)
     } else {
@@ -121,6 +125,8 @@ mod tests {
             (untimed.into(), Some(Kept::Untimed)),
             (table.into(), Some(Kept::Table)),
             (format!("hello\n{table}"), Some(Kept::Table)),
+            (format!("{TIMED}{table}"), Some(Kept::Log)),
+            (format!("{untimed}{table}"), Some(Kept::Table)),
         ] {
             assert_eq!(recognise(text.as_bytes()), kept, "{text}");
         }

@@ -50,6 +50,11 @@ pub(crate) fn is_header(line: &[u8]) -> bool {
     std::str::from_utf8(line).is_ok_and(|line| columns(line).is_some())
 }
 
+/// Whether a line is the last of such a table, which has the sum.
+pub(crate) fn is_sum(line: &[u8]) -> bool {
+    line.trim_ascii_end().ends_with(b" total")
+}
+
 fn columns(header: &str) -> Option<Vec<Column>> {
     let header = header.replace("% time", "%time");
     let columns: Option<Vec<Column>> = header

@@ -7,7 +7,7 @@ use crate::calls::CompletedCall;
 /// A system call that asks for the time, or for the processor, and that the vDSO offers too.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TimeCall {
-    /// `clock_gettime`; which clock is not recorded.
+    /// `clock_gettime`; which clock only logs of strace tell.
     ClockGettime,
     /// `gettimeofday`.
     Gettimeofday,
@@ -122,7 +122,10 @@ impl Kinds {
             Some(generic) => (&*self.of_code, generic.code),
             None => (&*self.of_type, call.exit.event_type),
         };
-        kinds.get(usize::from(at)).copied().unwrap_or(Kind::Other)
+        match kinds.get(usize::from(at)).copied().unwrap_or(Kind::Other) {
+            Kind::Time(TimeCall::ClockGettime) if call.asks_for_cpu_time() => Kind::Other,
+            kind => kind,
+        }
     }
 }
 

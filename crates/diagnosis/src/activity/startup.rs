@@ -81,9 +81,10 @@ pub struct Lookups {
     pub endings: Frequent<Ending, ENDINGS>,
 }
 
-/// A file that is open.
+/// A file that is or was open.
 #[derive(Debug, Clone)]
 struct OpenFile {
+    /// What it was last opened as; -1 when that has become another file.
     fd: i32,
     path: Box<[u8]>,
     pairs: u64,
@@ -116,9 +117,11 @@ impl SeekReads {
     }
 
     fn opened(&mut self, fd: i32, path: &[u8]) {
-        let file = OpenFile { fd, path: cut(path), pairs: 0 };
         self.files.iter_mut().filter(|file| file.fd == fd).for_each(|file| file.fd = -1);
-        if self.files.len() < OPEN_FILES {
+        let file = OpenFile { fd, path: cut(path), pairs: 0 };
+        if let Some(known) = self.files.iter_mut().find(|known| known.path == file.path) {
+            known.fd = fd;
+        } else if self.files.len() < OPEN_FILES {
             self.files.push(file);
         } else if let Some(least) = (0..OPEN_FILES).min_by_key(|at| self.files[*at].pairs) {
             self.files.remove(least);
@@ -127,7 +130,7 @@ impl SeekReads {
     }
 
     fn note_seek(&mut self, call: &CompletedCall<'_>) {
-        let fd = call.fd().filter(|_| call.failed() != Some(true));
+        let fd = call.fd().filter(|_| call.failed() != Some(true) && call.moves() == Some(true));
         self.seek = fd.map(|fd| (call.tid(), fd, call.duration_ns().unwrap_or(0)));
     }
 

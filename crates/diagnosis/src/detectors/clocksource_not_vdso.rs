@@ -4,14 +4,14 @@
 use serde_json::json;
 
 use super::Case;
+use super::time_survey::Program;
 use super::time_syscalls_hot::evidence;
 use crate::activity::TimeUse;
 use crate::finding::{Confidence, Finding, Severity};
 use crate::ledger::Pace;
-use crate::state::ContainerId;
 
-/// Programs listed.
-const LISTED: usize = 8;
+/// Programs listed: as many as a sentence names.
+const LISTED: usize = 6;
 
 /// Says so, of the host as a whole.
 pub fn find(case: &Case<'_>) -> Option<Finding> {
@@ -29,7 +29,7 @@ pub fn find(case: &Case<'_>) -> Option<Finding> {
     finding.confidence = Confidence::Likely;
     let facts = &mut finding.facts;
     facts.set("count", asking.iter().map(|(_, time)| time.of_clocksource()).sum::<u64>());
-    facts.set("asking_programs", survey.asking);
+    facts.set("asking_programs", survey.asking.len());
     facts.set("silent_programs", survey.silent);
     if survey.unaware > 0 {
         facts.set("unaware_programs", survey.unaware);
@@ -40,7 +40,10 @@ pub fn find(case: &Case<'_>) -> Option<Finding> {
         _ => "host",
     };
     facts.set("spread", spread);
-    facts.set("programs", listed(&asking, case));
+    facts.set("programs", survey.asking.iter().take(LISTED).map(|program| listed(program, case)).collect::<Vec<_>>());
+    if survey.asking.len() > LISTED {
+        facts.set("more_programs", survey.asking.len() - LISTED);
+    }
     let mut of_all = (*asking.first()?.1).clone();
     asking.iter().skip(1).for_each(|(_, time)| of_all.add(time));
     facts.set_known("cost_ns", of_all.took.quantile(50));
@@ -48,21 +51,14 @@ pub fn find(case: &Case<'_>) -> Option<Finding> {
     Some(finding)
 }
 
-/// The programs, those that asked most first; of what goes by one name in one place, the sum.
-fn listed(asking: &[(&Pace, &TimeUse)], case: &Case<'_>) -> Vec<serde_json::Value> {
-    let mut programs: Vec<(Option<&str>, Option<ContainerId>, u64, u64)> = Vec::new();
-    for (pace, time) in asking {
-        let (comm, container) = (pace.process.comm.as_deref(), pace.container);
-        let (count, peak) = (time.of_clocksource(), time.peak.most());
-        match programs.iter_mut().find(|known| (known.0, known.1) == (comm, container)) {
-            Some(known) => (known.2, known.3) = (known.2 + count, known.3.max(peak)),
-            None => programs.push((comm, container, count, peak)),
-        }
-    }
-    programs.sort_by_key(|(_, _, count, _)| std::cmp::Reverse(*count));
-    let shown = programs.into_iter().take(LISTED).map(|(comm, container, count, peak)| {
-        let container = container.map(|container| case.containers.show(container).id);
-        json!({ "comm": comm, "container": container, "count": count, "peak_per_second": peak })
-    });
-    shown.collect()
+/// A program, by the name of the process that asked most, and its container if there is but one.
+fn listed(program: &Program<'_>, case: &Case<'_>) -> serde_json::Value {
+    let asks = |pace: &&&Pace| Pace::time(pace).map_or(0, TimeUse::of_clocksource);
+    let asking = || program.paces.iter().filter(|pace| asks(pace) > 0);
+    let comm = asking().max_by_key(asks).and_then(|pace| pace.process.comm.as_deref());
+    let container = asking().next().and_then(|pace| pace.container);
+    let only = container.filter(|_| asking().all(|pace| pace.container == container));
+    let peak = asking().filter_map(|pace| Pace::time(pace)).map(|time| time.peak.most()).max();
+    let container = only.map(|container| case.containers.show(container).id);
+    json!({ "comm": comm, "container": container, "count": program.clock, "peak_per_second": peak })
 }

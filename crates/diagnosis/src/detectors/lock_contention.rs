@@ -1,7 +1,7 @@
 //! lock-contention: threads of a process wait for locks that its other threads hold.
 
 use super::{Case, about};
-use crate::activity::Lock;
+use crate::activity::{Lock, LockWaits};
 use crate::finding::{Confidence, Evidence, Finding, Severity, address};
 use crate::ledger::Pace;
 
@@ -43,28 +43,47 @@ fn sign(lock: &Lock) -> Option<Sign> {
     }
 }
 
+/// Waits at the addresses of one sign.
+struct Waits<'a> {
+    sign: Sign,
+    locks: Vec<&'a Lock>,
+}
+
+impl<'a> Waits<'a> {
+    fn of(all: &'a LockWaits, wanted: Sign) -> Self {
+        Self { sign: wanted, locks: all.locks().filter(|lock| sign(lock) == Some(wanted)).collect() }
+    }
+
+    fn sum(&self, value: fn(&Lock) -> u64) -> u64 {
+        self.locks.iter().map(|lock| value(lock)).fold(0, u64::saturating_add)
+    }
+
+    /// Whether they cost enough, of `duration_ns` and with `peak` of them within a second.
+    fn matter(&self, duration_ns: u64, peak: u64) -> bool {
+        let is_long = self.sum(|lock| lock.waited_ns).saturating_mul(100) / SHARE >= duration_ns.max(LEAST_NS);
+        let is_often = self.sum(|lock| lock.waits) >= MANY && peak >= MANY;
+        is_often || (peak >= PEAK && is_long)
+    }
+}
+
 /// Finds such processes.
 pub fn find(pace: &Pace, case: &Case<'_>) -> Option<Finding> {
     let single = pace.locks.as_ref()?;
     let ((first, last), peak) = (single.what.span?, single.what.peak?.most());
-    let locks: Vec<(&Lock, Sign)> = single.what.locks().filter_map(|lock| Some((lock, sign(lock)?))).collect();
-    let sum = |value: fn(&Lock) -> u64| locks.iter().map(|(lock, _)| value(lock)).fold(0, u64::saturating_add);
-    let (waits, waited_ns) = (sum(|lock| lock.waits), sum(|lock| lock.waited_ns));
     let duration_ns = last.since(&first);
-    let is_long = waited_ns.saturating_mul(100) / SHARE >= duration_ns.max(LEAST_NS);
-    let races = locks.iter().any(|(lock, sign)| *sign == Sign::Races || lock.again >= RACES);
-    if !(races || (waits >= MANY && peak >= MANY) || (peak >= PEAK && is_long)) {
-        return None;
-    }
-    let (busiest, _) = locks.iter().max_by_key(|(lock, _)| lock.waits)?;
+    let [held, races] = [Sign::Held, Sign::Races].map(|sign| Waits::of(&single.what, sign));
+    let told = [&held, &races].into_iter().find(|waits| waits.matter(duration_ns, peak))?;
+    let busiest = told.locks.iter().max_by_key(|lock| lock.waits)?;
+    let waited_ns = told.sum(|lock| lock.waited_ns);
     let mut finding = about("lock-contention", Severity::Warning, &single.process, pace.container, case);
     // What the value means that they wait for is a custom, although a common one; without it, it may be another thing than a lock.
-    let is_lock = locks.iter().any(|(_, sign)| *sign == Sign::Held);
-    finding.confidence = if is_lock { Confidence::Likely } else { Confidence::Possible };
+    finding.confidence = if told.sign == Sign::Held { Confidence::Likely } else { Confidence::Possible };
     let facts = &mut finding.facts;
-    facts.set("count", waits);
+    facts.set("count", told.sum(|lock| lock.waits));
+    facts.set("held", held.sum(|lock| lock.held));
+    facts.set("races", races.sum(|lock| lock.waits));
     facts.set("processes", single.processes);
-    facts.set("again", sum(|lock| lock.again));
+    facts.set("again", told.sum(|lock| lock.again));
     facts.set("peak_per_second", peak);
     facts.set("duration_ns", duration_ns);
     facts.set("threads", busiest.threads());

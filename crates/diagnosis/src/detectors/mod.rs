@@ -56,7 +56,7 @@ pub struct Case<'a> {
     /// Calls for the time of one process within a second from which on they count as hot.
     pub hot_calls: u64,
     /// Who asks the kernel for the time.
-    pub survey: &'a Survey,
+    pub survey: &'a Survey<'a>,
     /// Deaths by SIGSEGV or SIGBUS in earlier sections of the capture.
     pub earlier_segfaults: u64,
 }

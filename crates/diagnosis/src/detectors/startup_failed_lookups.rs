@@ -16,6 +16,8 @@ const STORM: u64 = 1000;
 const CLASSES: u64 = 50;
 /// Percent of all lookups that fail in a storm: in the AWS command line 88.
 const MOST: u64 = 50;
+/// Percent of the start-up that they take from which on it is felt.
+const FELT: u64 = 10;
 /// Directories listed.
 const LISTED: usize = 3;
 
@@ -32,7 +34,11 @@ pub fn find(pace: &Pace, case: &Case<'_>) -> Option<Finding> {
     if !is_storm && classes.is_none() {
         return None;
     }
-    let mut finding = about("startup-failed-lookups", Severity::Warning, &single.process, pace.container, case);
+    let part = part(startup, lookups.failed_ns, lookups.last.map(|(at, _)| at));
+    // Where no times were recorded, it is a matter of how many they are.
+    let is_felt = percent(&part).map_or(is_storm, |percent| percent >= FELT);
+    let severity = if is_felt { Severity::Warning } else { Severity::Info };
+    let mut finding = about("startup-failed-lookups", severity, &single.process, pace.container, case);
     let facts = &mut finding.facts;
     facts.set("count", lookups.failed);
     facts.set("lookups", lookups.made);
@@ -62,7 +68,7 @@ pub fn find(pace: &Pace, case: &Case<'_>) -> Option<Finding> {
         finding.confidence = confidence;
     }
     facts.set_known("working_directory", startup.directory.as_ref().map(|path| text(path)));
-    facts.extend(part(startup, lookups.failed_ns, lookups.last.map(|(at, _)| at)));
+    facts.extend(part);
     let shown =
         |(at, call): (_, &'static str), which: &str| Evidence::new(at, call, format!("the {which} that found nothing"));
     finding.evidence.extend(lookups.first.map(|first| shown(first, "first")));
@@ -100,4 +106,9 @@ pub fn part(startup: &Startup, took_ns: u64, last: Option<crate::finding::Moment
         facts.set("part_percent", (took_ns.saturating_mul(100) / startup_ns).min(100));
     }
     facts
+}
+
+/// What part of the start-up that is, in percent, as far as it was recorded.
+pub fn percent(part: &Facts) -> Option<u64> {
+    part.get("part_percent")?.as_u64()
 }

@@ -23,12 +23,29 @@ pub fn find(pace: &Pace, case: &Case<'_>) -> Option<Finding> {
     if cause == Some(Cause::Clocksource) && percent < STANDS_OUT {
         return None;
     }
-    let mut finding = about("time-syscalls-hot", Severity::Warning, &pace.process, pace.container, case);
+    let mut finding = about("time-syscalls-hot", severity(time), &pace.process, pace.container, case);
     finding.facts = facts(pace, time);
     finding.facts.set("share_percent", percent);
     finding.facts.set_known("cause", cause.map(Cause::finding));
     finding.evidence = evidence(time);
     Some(finding)
+}
+
+/// A warning only where they cost: for a second or longer, and at least one percent of a processor all that time, or
+/// a second of it in all.
+pub fn severity(time: &TimeUse) -> Severity {
+    let duration_ns = duration_ns(time);
+    let told = time.took.sum_ns();
+    let took_ns = if time.took.count() > 0 { told } else { time.total().saturating_mul(CHEAP_NS) };
+    let is_dear = took_ns >= duration_ns / 100 || took_ns >= SECOND_NS;
+    if duration_ns >= SECOND_NS && is_dear { Severity::Warning } else { Severity::Info }
+}
+
+/// What a call costs at least, where the capture does not tell.
+const CHEAP_NS: u64 = 100;
+
+fn duration_ns(time: &TimeUse) -> u64 {
+    time.last.0.since(&time.first.0)
 }
 
 fn share(pace: &Pace, time: &TimeUse) -> u64 {
@@ -38,19 +55,28 @@ fn share(pace: &Pace, time: &TimeUse) -> u64 {
 /// What there is to say of a program's calls.
 pub fn facts(pace: &Pace, time: &TimeUse) -> Facts {
     let mut facts = Facts::default();
-    let duration_ns = time.last.0.since(&time.first.0);
+    let duration_ns = duration_ns(time);
+    // Of what is over within a second there is no rate.
+    let is_burst = duration_ns < SECOND_NS;
     facts.set("call", busiest(time).name());
     facts.set("calls", counts(time));
     facts.set("count", time.total());
     facts.set("processes", pace.time_processes);
     facts.set("duration_ns", duration_ns);
     facts.set("peak_per_second", time.peak.most());
-    facts.set_known("rate_per_second", per_second(time.total(), duration_ns));
+    if is_burst {
+        facts.set("burst_ns", duration_ns);
+    } else {
+        facts.set_known("rate_per_second", per_second(time.total(), duration_ns));
+    }
     if let (Some(cost), Some(slow)) = (time.took.quantile(50), time.took.quantile(99)) {
         facts.set("cost_ns", cost);
         facts.set("cost_tail_ns", slow);
-        // Of a burst that is shorter than a second, what it takes of that second.
-        facts.set_known("cost_per_second_ns", per_second(time.took.sum_ns(), duration_ns.max(SECOND_NS)));
+        if is_burst {
+            facts.set("took_ns", time.took.sum_ns());
+        } else {
+            facts.set_known("cost_per_second_ns", per_second(time.took.sum_ns(), duration_ns));
+        }
     }
     if let Some((tid, count)) = time.busiest_thread() {
         facts.set("busiest_thread", json!({ "tid": tid, "count": count }));

@@ -2,9 +2,9 @@
 //! or asks for a clock that the vDSO does not have.
 
 use super::time_survey::Cause;
-use super::time_syscalls_hot::{busiest, counts, evidence};
+use super::time_syscalls_hot::{busiest, counts, evidence, severity};
 use super::{Case, about};
-use crate::finding::{Confidence, Finding, Severity};
+use crate::finding::{Confidence, Finding};
 use crate::ledger::Pace;
 
 /// Finds such programs among the hot ones.
@@ -13,7 +13,7 @@ pub fn find(pace: &Pace, case: &Case<'_>) -> Option<Finding> {
     if case.survey.cause(time) != Some(Cause::Userspace) {
         return None;
     }
-    let mut finding = about("userspace-without-vdso", Severity::Warning, &pace.process, pace.container, case);
+    let mut finding = about("userspace-without-vdso", severity(time), &pace.process, pace.container, case);
     // That others do not ask is all there is to go by, and that the vDSO would have answered is known of some calls.
     finding.confidence = Confidence::Likely;
     let facts = &mut finding.facts;

@@ -30,6 +30,8 @@ pub const READ: u16 = 6;
 pub const FUTEX: u16 = 64;
 pub const STAT: u16 = 66;
 pub const LSEEK: u16 = 86;
+pub const SEEK_SET: u8 = 0;
+pub const SEEK_CUR: u8 = 1;
 pub const OPENAT: u16 = 306;
 
 /// A capture in the making; each event comes a millisecond after the one before.
@@ -69,9 +71,21 @@ impl Story {
 
     /// Parameters as EXECVE_19_X and CLONE_20_X have them up to the control groups; `ids`: process and parent.
     pub fn born(self, event_type: u16, tid: i64, ids: (i64, i64), comm: &str, cgroups: &str, last: &[&[u8]]) -> Self {
+        self.born_of(event_type, tid, ids, (&format!("/bin/{comm}"), comm), cgroups, last)
+    }
+
+    fn born_of(
+        self,
+        event_type: u16,
+        tid: i64,
+        ids: (i64, i64),
+        (exe, comm): (&str, &str),
+        cgroups: &str,
+        last: &[&[u8]],
+    ) -> Self {
         let number = |value: i64| value.to_le_bytes();
         let text = |value: &str| [value.as_bytes(), b"\0"].concat();
-        let (exe, comm, cgroups) = (text(&format!("/bin/{comm}")), text(comm), text(cgroups));
+        let (exe, comm, cgroups) = (text(exe), text(comm), text(cgroups));
         let (zero, tid_bytes, pid, ppid) = (number(0), number(tid), number(ids.0), number(ids.1));
         let mut params: Vec<&[u8]> =
             vec![&zero, &exe, self.args, &tid_bytes, &pid, &ppid, self.directory, &zero, &zero, &zero];
@@ -82,6 +96,10 @@ impl Story {
 
     pub fn exec(self, tid: i64, comm: &str) -> Self {
         self.born(EXECVE_EXIT, tid, (tid, 1), comm, "", &[])
+    }
+
+    pub fn exec_of(self, tid: i64, exe: &str, comm: &str) -> Self {
+        self.born_of(EXECVE_EXIT, tid, (tid, 1), (exe, comm), "", &[])
     }
 
     pub fn exec_in_container(self, tid: i64, comm: &str, id: &str) -> Self {
@@ -190,9 +208,18 @@ impl Story {
 
     /// lseek and read of a descriptor.
     pub fn seek_read(self, tid: i64, fd: i64, bytes: i64) -> Self {
+        self.seek(tid, fd, SEEK_SET).read(tid, fd, bytes)
+    }
+
+    /// lseek of a descriptor to 0 from `whence`.
+    pub fn seek(self, tid: i64, fd: i64, whence: u8) -> Self {
+        self.took(1000, tid, LSEEK, &[&fd.to_le_bytes(), &[0; 8], &[whence]], &[&[0; 8]])
+    }
+
+    /// read of a descriptor.
+    pub fn read(self, tid: i64, fd: i64, bytes: i64) -> Self {
         let fd = fd.to_le_bytes();
-        let sought = self.took(1000, tid, LSEEK, &[&fd, &[0; 8], &[0]], &[&[0; 8]]);
-        sought.took(3000, tid, READ, &[&fd, &[0; 4]], &[&bytes.to_le_bytes(), b"data"])
+        self.took(3000, tid, READ, &[&fd, &[0; 4]], &[&bytes.to_le_bytes(), b"data"])
     }
 
     pub fn report(&self) -> Report {
