@@ -67,7 +67,7 @@ def test_the_wheel_holds_the_whole_package(wheel: Path, repository: Path) -> Non
     source = repository / "analyzer"
     package = {
         str(file.relative_to(source))
-        for pattern in ("*.py", "*.pyi", "*.yaml", "py.typed")
+        for pattern in ("*.py", "*.pyi", "*.yaml", "*.json", "py.typed")
         for file in (source / "scapscope").rglob(pattern)
     }
     with zipfile.ZipFile(wheel) as archive:
