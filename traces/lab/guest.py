@@ -2,11 +2,10 @@
 
 import os
 import shutil
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from traces.lab.places import CACHE, LAB, LabError, find_missing, fingerprint, run_logged
+from traces.lab.places import CACHE, LAB, LabError, find_missing, fingerprint, run_logged, say
 
 RECIPE = LAB / "guest"
 SUITE = "bookworm"
@@ -36,7 +35,7 @@ def build() -> Guest:
         return guest
     find_missing(NEEDS if os.geteuid() == 0 else NEEDS | NEEDS_OF_OTHERS)
     command = _mmdebstrap(guest, _keyring())
-    print("Building the guest (Debian 12, about five minutes) ...", file=sys.stderr, flush=True)
+    say("Building the guest (Debian 12, about five minutes) ...")
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     run_logged(command, folder / "mmdebstrap.log")

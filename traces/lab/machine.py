@@ -2,12 +2,11 @@
 
 import os
 import subprocess
-import sys
 import time
 from pathlib import Path
 
 from traces.lab.guest import Guest
-from traces.lab.places import CACHE, LabError, find_missing
+from traces.lab.places import CACHE, LabError, find_missing, say
 
 NEEDS = {"qemu-system-x86_64": "qemu-system-x86"}
 KVM = ("-accel", "kvm", "-cpu", "host")
@@ -37,16 +36,12 @@ def accelerator(guest: Guest) -> tuple[str, ...]:
     find_missing(NEEDS)
     kvm = Path("/dev/kvm")
     if kvm.exists() and not os.access(kvm, os.R_OK | os.W_OK):
-        _say("No permission for /dev/kvm (join the group kvm): software emulation instead.")
+        say("No permission for /dev/kvm (join the group kvm): software emulation instead.")
         return EMULATED
     if kvm.exists() and _boots(guest):
         return KVM
-    _say("KVM does not run the guest here: software emulation instead.")
+    say("KVM does not run the guest here: software emulation instead.")
     return EMULATED
-
-
-def _say(line: str) -> None:
-    print(line, file=sys.stderr, flush=True)
 
 
 def _boots(guest: Guest) -> bool:

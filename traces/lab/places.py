@@ -4,6 +4,7 @@ import hashlib
 import os
 import shutil
 import subprocess
+import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
@@ -18,6 +19,11 @@ MANIFEST = TRACES / "manifest.yaml"
 
 class LabError(Exception):
     """Something the lab cannot go on without; the message says what to do."""
+
+
+def say(line: str) -> None:
+    """Tell how far the lab is, beside its results on standard output."""
+    print(line, file=sys.stderr, flush=True)
 
 
 def find_missing(wanted: dict[str, str]) -> None:

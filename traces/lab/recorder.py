@@ -15,7 +15,7 @@ import yaml
 
 from traces.lab import guest, machine
 from traces.lab.expected import differences
-from traces.lab.places import CACHE, LAB, RECORDED, LabError, run_logged
+from traces.lab.places import CACHE, LAB, RECORDED, LabError, run_logged, say
 from traces.lab.scenario import Scenario, boots
 
 # Software emulation boots in about 15 s, Docker takes 20 s more, a recording some seconds more.
@@ -65,7 +65,7 @@ def record(scenarios: list[Scenario]) -> Iterator[Recording]:
         for attempt in range(1, ATTEMPTS + 1):
             shared = _share(left, programs)
             console = RECORDED / f"boot-{number}-{attempt}.console"
-            print(f"Booting with {parameters}: {len(left)} scenarios ...", file=sys.stderr, flush=True)
+            say(f"Booting with {parameters}: {len(left)} scenarios ...")
             problem = _boot(disk, accel, parameters, shared, console, left)
             recorded = [one for one in left if (shared / f"{one.name}.json").exists()]
             for one in recorded:
@@ -74,7 +74,7 @@ def record(scenarios: list[Scenario]) -> Iterator[Recording]:
             if not left:
                 break
             problem = problem or f"the guest's agent ended early:\n{_agent_log(shared)}"
-            print(f"  {problem}", file=sys.stderr, flush=True)
+            say(f"  {problem}")
         else:
             for one in left:
                 yield Recording(one, {}, {"run": []}, None, problem)
@@ -96,7 +96,7 @@ def _boot(
         machine.boot(disk, accel, parameters, shared, console, seconds)
     except LabError as error:
         return str(error)
-    print(f"  ran {time.monotonic() - started:.0f} s", file=sys.stderr, flush=True)
+    say(f"  ran {time.monotonic() - started:.0f} s")
     return None
 
 
